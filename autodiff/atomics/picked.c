@@ -11,6 +11,7 @@
 #include "analysis/ir/walk.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/atomics/rows.h"
+#include "autodiff/atomics/within.h"
 #include "autodiff/rewrite/copying.h"
 #include "autodiff/rewrite/order.h"
 #include "autodiff/rewrite/rewrite.h"
@@ -33,8 +34,9 @@ struct Pick {
     const Poly *origin;  // of the columns: what they are beside lanes and the loop's variable
     Builder before;      // in front of `in_row`
     Map copies;
-    Value *label;         // the index
-    Value *inside;        // whether the tiles of the row have it
+    Value *label;  // the index
+    Value *
+        inside;  // whether the tiles of the row have it; NULL: always, by what is asked around the addition
     Value *value, *mask;  // of the addition, in front of `in_row` or in a branch there
     bool moves_branch;    // the branch around the addition comes in front of the row
     int copied;
@@ -203,6 +205,28 @@ static bool find_inside(const Differentiation *state, Pick *pick, const Affine *
     return true;
 }
 
+/// Whether the addition is made for indices alone that the program's tiles have: branches or its mask ask for that.
+static bool is_asked_for(const Pick *pick) {
+    Arena *arena = pick->arena;
+    const Poly *first = pick->origin, *last = pick->row->operands[0]->type.dims[0];
+    const Value *mask = access_mask(pick->row);
+    Value *end = end_of_columns(pick);
+    if (mask && !end) return false;
+    if (pick->loop) {
+        first = poly_add(arena, first, value_poly(arena, pick->loop->operands[0]));
+        last = value_poly(arena, pick->loop->operands[1]);
+    }
+    const Poly *below = poly_subtract(arena, poly_add(arena, pick->origin, last), pick->index);
+    const Poly *one = poly_constant(arena, 1);
+    if (!conditions_say_nonnegative(arena, pick->addition,
+                                    poly_subtract(arena, pick->index, first)) ||
+        !conditions_say_nonnegative(arena, pick->addition, poly_subtract(arena, below, one)))
+        return false;
+    if (!mask) return true;
+    below = poly_subtract(arena, value_poly(arena, end), pick->index);
+    return conditions_say_nonnegative(arena, pick->addition, poly_subtract(arena, below, one));
+}
+
 /* ---- what is added ---- */
 
 typedef struct Movable {
@@ -274,7 +298,8 @@ Pick *pick_plan(Differentiation *state, const Accumulation *picked, const Accumu
                              .range = row->range};
     find_spelling(pick, pick->addition->operands[0], &(int){MOST_PARTS});
     if (!pick->label) pick->label = bring_poly(pick, pick->index);
-    return pick->label && find_inside(state, pick, &tiles.offset) && find_value(pick) ? pick : NULL;
+    bool has_it = pick->label && (is_asked_for(pick) || find_inside(state, pick, &tiles.offset));
+    return has_it && find_value(pick) ? pick : NULL;
 }
 
 /* ---- making it so ---- */
@@ -324,11 +349,13 @@ void pick_fold(Differentiation *state, Pick *pick) {
     }
     if (!value->name) value->name = "dpicked";
     value = out_of_branches(pick, value);
-    Value *is_nothing = build_binary(b, OP_EQ, value, build_float(b, 0.0));
-    Value *is_right = build_binary(b, OP_OR, pick->inside, is_nothing);
-    Value *elsewhere =
-        build_ternary(b, OP_WHERE, is_right, build_float(b, 0.0), build_float(b, NAN));
-    elsewhere->name = "elsewhere";
+    Value *elsewhere = build_float(b, 0.0);
+    if (pick->inside) {
+        Value *is_nothing = build_binary(b, OP_EQ, value, elsewhere);
+        Value *is_right = build_binary(b, OP_OR, pick->inside, is_nothing);
+        elsewhere = build_ternary(b, OP_WHERE, is_right, elsewhere, build_float(b, NAN));
+        elsewhere->name = "elsewhere";
+    }
     Builder at = {.function = state->backward,
                   .region = pick->row->parent,
                   .before = pick->row,
@@ -341,5 +368,5 @@ void pick_fold(Differentiation *state, Pick *pick) {
     old->name = NULL;
     op_set_operand(pick->row, 1, sum);
     op_remove(pick->addition);
-    note_assumption(state, pick);
+    if (pick->inside) note_assumption(state, pick);
 }

@@ -72,6 +72,34 @@ def in_nested_branches(x, labels, y, n, limit, BLOCK: tl.constexpr):
     tl.store(y + row, loss)
 
 
+# tad: n=21, BLOCK=8, x=f32[3, n + 4], labels=i32[3], y=f32[3, 3], first=2, stride=n + 4, grid=(3, 3)
+@triton.jit
+def in_its_part(x, labels, y, stride, n, first, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    part = tl.program_id(1)
+    cols = part * BLOCK + tl.arange(0, BLOCK)
+    v = tl.load(x + row * stride + cols, mask=cols < n, other=0.0)
+    total = tl.sum(v * v)
+    label = tl.load(labels + row) - first
+    if not (label < part * BLOCK or label >= tl.minimum(n, (part + 1) * BLOCK)):
+        total *= tl.load(x + row * stride + label)
+    tl.store(y + row * 3 + part, total)
+
+
+# tad: n=13, k=10, BLOCK=4, x=f32[3, n], labels=i32[3], y=f32[3], grid=(3,)
+@triton.jit
+def below_its_end(x, labels, y, n, k, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    total = 0.0
+    for start in range(1, k, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        v = tl.load(x + row * n + cols, mask=cols < k, other=0.0)
+        total += tl.sum(v * v)
+    label = tl.load(labels + row)
+    picked = tl.load(x + row * n + label, mask=(label > 0) & (label <= k - 1), other=0.0)
+    tl.store(y + row, total * picked)
+
+
 # ---- atomics: the row is not whole, or it does not have the label for certain ----
 
 
@@ -127,3 +155,31 @@ def of_another_row(x, others, y, n, BLOCK: tl.constexpr):
     cols = tl.arange(0, BLOCK)
     v = tl.load(x + row * n + cols, mask=cols < n, other=0.0)
     tl.store(y + row, tl.sum(v * v) * tl.load(x + tl.load(others + row) * n))
+
+
+# tad: n=24, BLOCK=8, x=f32[3, n], labels=i32[3], y=f32[3, 3], grid=(3, 3)
+@triton.jit
+def one_too_far(x, labels, y, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    part = tl.program_id(1)
+    cols = part * BLOCK + tl.arange(0, BLOCK)
+    v = tl.load(x + row * n + cols, mask=cols < n, other=0.0)
+    total = tl.sum(v * v)
+    label = tl.load(labels + row)
+    if label >= part * BLOCK and label <= tl.minimum(n - 1, (part + 1) * BLOCK):
+        total *= tl.load(x + row * n + label)
+    tl.store(y + row * 3 + part, total)
+
+
+# tad: n=24, BLOCK=8, x=f32[3, n], labels=i32[3], y=f32[3, 3], grid=(3, 3)
+@triton.jit
+def in_either_part(x, labels, y, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    part = tl.program_id(1)
+    cols = part * BLOCK + tl.arange(0, BLOCK)
+    v = tl.load(x + row * n + cols, mask=cols < n, other=0.0)
+    total = tl.sum(v * v)
+    label = tl.load(labels + row)
+    if (label >= part * BLOCK and label < tl.maximum(n, (part + 1) * BLOCK)) or label == 0:
+        total *= tl.load(x + row * n + label)
+    tl.store(y + row * 3 + part, total)

@@ -1,0 +1,12 @@
+// Inside autodiff/: what the conditions around a statement say of a whole number.
+#ifndef TAD_AUTODIFF_ATOMICS_WITHIN_H
+#define TAD_AUTODIFF_ATOMICS_WITHIN_H
+
+#include "analysis/ir/ir.h"
+#include "analysis/ir/poly.h"
+
+/// Whether `number` is 0 or more wherever `op` adds something: branches around it, or its mask (a number's), compare the same values.
+/// False where they do not say so.
+bool conditions_say_nonnegative(Arena *arena, const Op *op, const Poly *number);
+
+#endif

@@ -102,19 +102,45 @@ const char *bodies_text(Arena *arena, const Snapshot *snapshot, const OpenBodies
     return buffer_text(&out);
 }
 
+static bool count_node(void *context, SyntaxNode node) {
+    int *count = context;
+    *count += node_kind(node) != SYNTAX_COMMENT;
+    return true;
+}
+
 int bodies_size(const Snapshot *snapshot, const OpenBodies *open) {
-    size_t size = 0;
+    int size = 0;
     for (LIST_EACH(int, i, open->names)) {
         const FunctionDefinition *function = only_function(snapshot, open->names.items[i]);
-        Str body = function ? body_of(snapshot, function) : (Str){0};
-        for (size_t at = 0; at < body.size; at++) {
-            size_t end = line_end(body, at);
-            Str line = {body.data + at, end - at};
-            if (!is_silent(line)) size += str_trim(line).size + 1;
-            at = end;
-        }
+        if (function) syntax_walk(function->body, count_node, &size);
     }
-    return (int)size;
+    return size;
+}
+
+static bool is_in_open(const Snapshot *snapshot, const OpenBodies *open, Range place) {
+    const FunctionDefinition *function =
+        place.source == snapshot->source ? snapshot_function_around(snapshot, place) : NULL;
+    return function && is_open(open, function->name);
+}
+
+int bodies_findings(const Snapshot *snapshot, const OpenBodies *open) {
+    int count = 0;
+    for (LIST_EACH(int, i, snapshot->diagnostics.list))
+        count += is_in_open(snapshot, open, snapshot->diagnostics.list.items[i].range);
+    return count;
+}
+
+const char *bodies_findings_text(Arena *arena, const Snapshot *snapshot, const OpenBodies *open) {
+    Buffer out = buffer_new(arena);
+    for (LIST_EACH(int, i, snapshot->diagnostics.list)) {
+        const Diagnostic *diagnostic = &snapshot->diagnostics.list.items[i];
+        if (!is_in_open(snapshot, open, diagnostic->range)) continue;
+        Str place = source_slice(diagnostic->range);
+        Str line = {place.data, line_end(place, 0)};
+        buffer_printf(&out, "`%.*s`: %s (%s)\n", STR_ARGS(line), diagnostic->message,
+                      diagnostic_rows[diagnostic->id].name);
+    }
+    return buffer_text(&out);
 }
 
 // --- from an answer

@@ -15,8 +15,12 @@ typedef struct OpenBodies {
 OpenBodies bodies_open(Arena *arena, const Snapshot *snapshot, const Kernel *forward);
 /// The definitions of these kernels one after the other, decorators included.
 const char *bodies_text(Arena *arena, const Snapshot *snapshot, const OpenBodies *open);
-/// Bytes of the open bodies without blank lines, comments and indentation: what tidying makes less.
+/// How many names, numbers, calls and operations the open bodies have: what tidying makes less. A long name is one, a comment none.
 int bodies_size(const Snapshot *snapshot, const OpenBodies *open);
+/// How many findings of all severities stand in the open kernels.
+int bodies_findings(const Snapshot *snapshot, const OpenBodies *open);
+/// These findings, a line each: where, what it is, what it says.
+const char *bodies_findings_text(Arena *arena, const Snapshot *snapshot, const OpenBodies *open);
 
 /// The text of `base` with the bodies that the answer gives, whatever stands around its code. NULL and `*why` where it gives none, or
 /// another signature, or a function that is not open. Nothing of the answer is run.

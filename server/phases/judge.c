@@ -176,6 +176,7 @@ static void judge_snapshot(const Gate *gate, ImportResolver *resolver, Judged *j
     judged->refused = refuse_proof(gate, judged->report, judged);
     measure(arena, judged);
     judged->size = bodies_size(judged->snapshot, &judged->open);
+    judged->findings = bodies_findings(judged->snapshot, &judged->open);
 }
 
 Judged judge(const Gate *gate, const char *text) {

@@ -16,6 +16,7 @@ typedef struct Judged {
     double cost;  // nanoseconds of a program by the roofline, all kernels together; NaN: not known
     double atomics;  // bytes of a program that atomics add to; NaN: not known
     int size;        // bodies_size
+    int findings;    // bodies_findings
 } Judged;
 
 /// What a candidate is judged by: the forward whose backward it has, where the file lies, what it was before.

@@ -45,6 +45,9 @@ const char *phase_names(Arena *arena) {
     return buffer_text(&out);
 }
 
+/// Whether a GPU's clock has a word, where there is one.
+static bool is_timed(PhaseId id) { return id == PHASE_FASTER || id == PHASE_TIDY; }
+
 // --- the first question
 
 static const char *time_words(Arena *arena, const BackwardTime *time) {
@@ -88,9 +91,12 @@ static const char *first_question(const PhaseRun *run) {
         buffer_printf(&out, "The check says: %s\n", run->base.refused);
     else
         put_cost(arena, &out, &run->base);
-    if (run->id == PHASE_FASTER && !run->base_time.missing)
+    if (is_timed(run->id) && !run->base_time.missing)
         buffer_printf(&out, "Together they take %s on %s.\n", time_words(arena, &run->base_time),
                       run->base_time.device);
+    if (run->id == PHASE_TIDY && run->base.findings)
+        buffer_printf(&out, "The check finds:\n%s",
+                      bodies_findings_text(arena, snapshot, &run->base.open));
     return buffer_text(&out);
 }
 
@@ -112,7 +118,7 @@ Error phase_begin(Arena *arena, const Options *options, const char *path, const 
     if (!is_proved && (id != PHASE_REPAIR || !is_run))
         return arena_printf(arena, "the backward of `%s` as it is: %s", forward, run->base.refused);
     run->gate.base = &run->base;
-    if (id == PHASE_FASTER) {
+    if (is_timed(id)) {
         run->base_time = run->best_time =
             backward_time(&run->gate, run->asker, run->base.snapshot->source->text);
     }
@@ -124,7 +130,9 @@ Error phase_begin(Arena *arena, const Options *options, const char *path, const 
 
 static const char *measured(const PhaseRun *run, const Judged *judged) {
     const BackwardTime *time = judged == &run->base ? &run->base_time : &run->best_time;
-    if (run->id == PHASE_TIDY) return arena_printf(run->arena, "%d characters", judged->size);
+    if (run->id == PHASE_TIDY)
+        return arena_printf(run->arena, "%d parts and %d finding%s", judged->size, judged->findings,
+                            judged->findings == 1 ? "" : "s");
     if (run->id == PHASE_REPAIR)
         return arena_printf(run->arena, "worst error %.1e", judged->worst_error);
     if (run->id == PHASE_FASTER && !time->missing) return time_words(run->arena, time);
@@ -134,11 +142,27 @@ static const char *measured(const PhaseRun *run, const Judged *judged) {
 /// Equal but for rounding.
 static bool is_more(double a, double b) { return a > b * (1 + 1e-9); }
 
-static bool is_better(const PhaseRun *run, const Judged *judged) {
-    const Judged *best = &run->best;
-    if (!(judged->cost >= 0) || is_more(judged->atomics, best->atomics)) return false;
-    if (run->id == PHASE_FASTER) return is_more(best->cost, judged->cost);
-    return !is_more(judged->cost, best->cost) && judged->size < best->size;
+/// No finding more, and fewer of them or less text.
+static bool is_tidier(const Judged *judged, const Judged *best) {
+    if (judged->findings != best->findings) return judged->findings < best->findings;
+    return judged->size < best->size;
+}
+
+/// Why the estimate says that the candidate costs more than the best text; NULL: it does not.
+static const char *estimated_loss(const PhaseRun *run, const Judged *judged) {
+    Arena *arena = run->arena;
+    if (!(judged->cost >= 0))
+        return arena_printf(arena, "right, but what it moves and computes is not known");
+    if (is_more(judged->atomics, run->best.atomics))
+        return arena_printf(arena,
+                            "right, but its atomics move more: %.4g bytes a program, were %.4g; "
+                            "nothing here can time whether they wait for each other",
+                            judged->atomics, run->best.atomics);
+    if (run->id == PHASE_TIDY && is_more(judged->cost, run->best.cost))
+        return arena_printf(arena,
+                            "right, but it moves or computes more than before (%.4g, was %.4g)",
+                            judged->cost, run->best.cost);
+    return NULL;
 }
 
 static void take_over(PhaseRun *run, const Judged *judged) {
@@ -161,6 +185,16 @@ static const char *weigh_time(PhaseRun *run, Judged *judged, bool *is_kept) {
     return words;
 }
 
+/// A tidier text may not be slower than that of the beginning was in nine of ten runs: many small losses are no gain.
+static const char *timed_loss(const PhaseRun *run, const Judged *judged) {
+    Arena *arena = run->arena;
+    BackwardTime time = backward_time(&run->gate, run->asker, judged->snapshot->source->text);
+    if (time.missing) return arena_printf(arena, "right, but it has no time: %s", time.missing);
+    if (time.median_ms <= run->base_time.high_ms) return NULL;
+    return arena_printf(arena, "right, but slower: %s, was %s, timed on %s",
+                        time_words(arena, &time), time_words(arena, &run->base_time), time.device);
+}
+
 /// Takes a candidate that passes over where it is better. What became of it.
 static const char *weigh(PhaseRun *run, Judged *judged, bool *is_kept) {
     Arena *arena = run->arena;
@@ -172,18 +206,18 @@ static const char *weigh(PhaseRun *run, Judged *judged, bool *is_kept) {
         return arena_printf(arena, "%s: %s", gain, measured(run, judged));
     }
     if (run->id == PHASE_FASTER && !run->base_time.missing) return weigh_time(run, judged, is_kept);
-    *is_kept = is_better(run, judged);
-    if (!(judged->cost >= 0))
-        return arena_printf(arena, "right, but what it moves and computes is not known");
-    if (is_more(judged->atomics, run->best.atomics))
-        return arena_printf(arena,
-                            "right, but its atomics move more: %.4g bytes a program, were %.4g; "
-                            "nothing here can time whether they wait for each other",
-                            judged->atomics, run->best.atomics);
-    if (run->id == PHASE_TIDY && is_more(judged->cost, run->best.cost))
-        return arena_printf(arena,
-                            "right, but it moves or computes more than before (%.4g, was %.4g)",
-                            judged->cost, run->best.cost);
+    bool is_clocked = is_timed(run->id) && !run->base_time.missing;
+    *is_kept = run->id == PHASE_TIDY ? is_tidier(judged, &run->best)
+                                     : is_more(run->best.cost, judged->cost);
+    const char *loss = NULL;
+    if (is_clocked)
+        loss = *is_kept ? timed_loss(run, judged) : NULL;
+    else if (*is_kept || run->id != PHASE_TIDY)
+        loss = estimated_loss(run, judged);
+    if (loss) {
+        *is_kept = false;
+        return loss;
+    }
     const char *words = arena_printf(
         arena, "%s: %s, was %s", *is_kept ? gain : arena_printf(arena, "right, but not %s", gain),
         measured(run, judged), measured(run, &run->best));
@@ -279,10 +313,11 @@ Str phase_text(const PhaseRun *run) { return run->best.snapshot->source->text; }
 bool phase_has_gain(const PhaseRun *run) { return run->best.snapshot != run->base.snapshot; }
 
 static const char *how_measured(const PhaseRun *run) {
-    if (run->id != PHASE_FASTER) return "";
+    if (!is_timed(run->id)) return "";
+    const char *what = run->id == PHASE_TIDY ? "not slower, " : "";
     if (!run->base_time.missing)
-        return arena_printf(run->arena, " (timed on %s)", run->base_time.device);
-    return arena_printf(run->arena, " (estimated, not timed: %s)", run->base_time.missing);
+        return arena_printf(run->arena, " (%stimed on %s)", what, run->base_time.device);
+    return arena_printf(run->arena, " (%sestimated, not timed: %s)", what, run->base_time.missing);
 }
 
 const char *phase_summary(const PhaseRun *run) {

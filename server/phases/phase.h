@@ -30,7 +30,7 @@ typedef struct PhaseRun {
     Asker *asker;
     Gate gate;
     Judged base, best;                  // `best` is `base` until something better is found
-    BackwardTime base_time, best_time;  // for PHASE_FASTER
+    BackwardTime base_time, best_time;  // for phases that a clock judges
     Chat chat;
     LIST(PhaseTry) tries;
     const char *stopped;  // why nothing more is asked

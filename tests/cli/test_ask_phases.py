@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import time
 
@@ -241,9 +242,40 @@ def test_tidying_makes_it_shorter_and_nothing_else(asking) -> None:
     result = run("--write")
     assert result.status == 0, result.stdout
     assert "`scale_kernel`, faster: faster: " in result.stdout
-    assert "`scale_kernel`, tidy: shorter: " in result.stdout
+    tidy = next(line for line in result.stdout.splitlines() if "`scale_kernel`, tidy: " in line)
+    assert re.search(r": tidier: \d+ parts and 0 findings, was \d+ parts and 0 findings ", tidy)
+    assert "(not slower, estimated, not timed: no line `# tad time: ...`" in tidy
+    assert "proved, worst error " in tidy
     assert "2 of 2 phases with a gain" in result.stdout
     assert SHORT in one.file.read_text()
+
+
+def test_long_names_are_not_untidy(asking) -> None:
+    """Neither is a text shorter that only spells its names shorter."""
+    named = SHORT.replace(" x = ", " value_of_the_row = ").replace("* x,", "* value_of_the_row,")
+    one, run = phase(
+        asking, answer(named), answer(SHORT), names="tidy", text=FILE.replace("again", "x2")
+    )
+    result = run("--write", "--max-iters", "2")
+    assert "answer 1 kept, tidier: " in result.stdout, result.stdout
+    assert "answer 2 right, but not tidier: " in result.stdout
+    assert named in one.file.read_text()
+
+
+def test_findings_go_first_and_none_may_come(asking) -> None:
+    """Fewer findings are tidier even in more words; a shorter text that brings one is not."""
+    unread = "    again = tl.load(x_ptr + i, mask=i < n, other=0.0)\n"
+    text = FILE.replace("dy * again", "dy * x")
+    names = "".join(f"    {name} = x\n" for name in "abcdefgh")
+    clean = LINES.replace("    twice =", f"{names}    twice =")
+    one, run = phase(asking, answer(clean), answer(SHORT.replace("    dy =", f"{unread}    dy =")), names="tidy", text=text)
+    result = run("--write", "--max-iters", "2")
+    question = one.model.requests[0][2]["messages"][1]["content"]
+    assert "The check finds:\n`tl.load(x_ptr + i, mask=i < n, other=0.0)`: " in question
+    assert "answer 1 kept, tidier: " in result.stdout, result.stdout
+    assert " parts and 0 findings, was " in result.stdout and " and 1 finding" in result.stdout
+    assert re.search("answer 2 right, but not tidier: .* and 1 finding, was", result.stdout)
+    assert clean in one.file.read_text()
 
 
 def test_from_a_refusal_to_a_backward_that_is_better(asking) -> None:

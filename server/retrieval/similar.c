@@ -1,4 +1,5 @@
-// The cosine of the traits' weights; a trait counts more the fewer kernels have it. Words close the part of the distance that structures leave.
+// The cosine of the traits' weights; a trait counts more the fewer kernels have it. The nearest are those that structure and words both
+// say so of; how similar one is said to be is what one of them says.
 #include "server/retrieval/similar.h"
 
 #include <fnmatch.h>
@@ -7,9 +8,9 @@
 #include <string.h>
 
 #define NEAR_DUPLICATE 0.95
-#define RARITY_POWER 0.4
+#define STRUCTURE_SHARE 0.3  // of the order; the rest is words'. Chosen on kernels of tests/retrieval
 #define SAME_TO_ALL 0.999  // vectors that tell nothing apart
-#define UNLIKE 0.6        // what being like one before costs; chosen on kernels of tests/retrieval
+#define UNLIKE 0.35       // what being like one before costs; chosen on kernels of tests/retrieval
 #define A_COPY 4          // as like as nothing else: it is listed with that one
 
 enum { MOST_ARRANGED = 12 };
@@ -18,16 +19,20 @@ enum { MOST_ARRANGED = 12 };
 typedef struct Rarity {
     Map counts;  // hash -> int *
     int kernels;
+    double power;
 } Rarity;
 
 typedef enum Aspect { ASPECT_STRUCTURE, ASPECT_WORDS, ASPECTS } Aspect;
+
+/// How much more a trait counts that few kernels have.
+static const double rarity_powers[ASPECTS] = {[ASPECT_STRUCTURE] = 0.4, [ASPECT_WORDS] = 0.7};
 
 static const Structure *aspect_of(const StoredKernel *kernel, Aspect aspect) {
     return aspect == ASPECT_WORDS ? &kernel->words : &kernel->structure;
 }
 
 static Rarity rarity_of(Arena *arena, const StoredKernels *kernels, Aspect aspect) {
-    Rarity rarity = {map_new(arena), kernels->list.count};
+    Rarity rarity = {map_new(arena), kernels->list.count, rarity_powers[aspect]};
     for (LIST_EACH(int, i, kernels->list)) {
         const Structure *structure = aspect_of(&kernels->list.items[i], aspect);
         for (int t = 0; t < structure->count; t++) {
@@ -49,7 +54,7 @@ static Structure weighted(Arena *arena, const Rarity *rarity, const Structure *s
     for (int i = 0; i < structure->count; i++) {
         const int *count = map_get_number(&rarity->counts, structure->traits[i].hash);
         double rare = log((rarity->kernels + 1.0) / (count ? *count : 1));
-        double weight = structure->traits[i].weight * pow(rare, RARITY_POWER);
+        double weight = structure->traits[i].weight * pow(rare, rarity->power);
         // What comes from a file may be anything.
         if (!(weight >= 0 && weight < 1e6)) weight = 0;
         result.traits[i] = (Trait){structure->traits[i].hash, (float)weight, 0};
@@ -113,11 +118,12 @@ typedef struct SimilarCandidate {
     const StoredKernel *kernel;
     Structure aspects[ASPECTS];
     double similarity, structure;
+    double rank;  // what the list is ordered by: near only where structure and words both are
 } SimilarCandidate;
 
 static int compare_candidates(const void *left, const void *right) {
     const SimilarCandidate *a = left, *b = right;
-    if (a->similarity != b->similarity) return a->similarity > b->similarity ? -1 : 1;
+    if (a->rank != b->rank) return a->rank > b->rank ? -1 : 1;
     int order = strcmp(a->kernel->path, b->kernel->path);
     return order ? order : a->kernel->line - b->kernel->line;
 }
@@ -155,7 +161,7 @@ static void arrange(Arena *arena, SimilarCandidate *candidates, int count) {
             bool is_copy = is_near_duplicate(&candidates[i], &candidates[place - 1]);
             double like = is_copy ? A_COPY : alike(&candidates[i], &candidates[place - 1]);
             before[i] = fmax(before[i], like);
-            double worth = candidates[i].similarity - UNLIKE * before[i];
+            double worth = candidates[i].rank - UNLIKE * before[i];
             if (worth > most) best = i, most = worth;
         }
         move_to(candidates, best, place);
@@ -207,6 +213,8 @@ Similars similar_find(Arena *arena, const StoredKernels *kernels, const StoredKe
         double text = text_similarity(alike[ASPECT_WORDS], &asked->vector, &kernel->vector, usual,
                                       options->embedding_weight);
         candidate.similarity = 1 - (1 - alike[ASPECT_STRUCTURE]) * (1 - text);
+        candidate.rank = pow(fmax(alike[ASPECT_STRUCTURE], 0), STRUCTURE_SHARE) *
+                         pow(fmax(text, 0), 1 - STRUCTURE_SHARE);
         if (candidate.similarity >= options->min_similarity) candidates[count++] = candidate;
     }
     if (count) qsort(candidates, (size_t)count, sizeof *candidates, compare_candidates);

@@ -84,10 +84,11 @@ static bool is_same(const Op *a, const Op *b) {
     return true;
 }
 
-static bool is_common(const Op *op, const Op *branch) {
-    if (!op_is_pure(op) || op->region_count || op->keyword_count || op->result_count != 1 ||
-        !op->operand_count || op->results[0]->type.is_constexpr)
+static bool is_common(const Function *function, const Op *op, const Op *branch) {
+    if (op->region_count || op->keyword_count || op->result_count != 1 || !op->operand_count ||
+        op->results[0]->type.is_constexpr)
         return false;
+    if (!op_is_pure(op) && !op_is_stable_load(function, op)) return false;
     for (int i = 0; i < op->operand_count; i++)
         for (int r = 0; r < 2; r++)
             if (op->operands[i] && region_defines(branch->regions[r], op->operands[i]))
@@ -95,12 +96,12 @@ static bool is_common(const Op *op, const Op *branch) {
     return true;
 }
 
-/// Ops of both branches go before the branch. True where there were any.
-static bool take_out(Op *branch) {
+/// Ops of both branches, and loads of what the function never stores, go before the branch. True where there were any.
+static bool take_out(const Function *function, Op *branch) {
     bool any = false;
     for (Op *op = branch->regions[0]->first, *next; op; op = next) {
         next = op->next;
-        if (!is_common(op, branch)) continue;
+        if (!is_common(function, op, branch)) continue;
         Op *twin = branch->regions[1]->first;
         while (twin && !is_same(op, twin)) twin = twin->next;
         if (!twin) continue;
@@ -139,7 +140,7 @@ static bool join_region(Function *function, Region *region) {
         for (int r = 0; r < op->region_count; r++)
             changed = join_region(function, op->regions[r]) || changed;
         if (!is_branch) continue;
-        changed = take_out(op) || changed;
+        changed = take_out(function, op) || changed;
         drop_doubles(function, op);
     }
     return changed;

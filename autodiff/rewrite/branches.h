@@ -5,7 +5,7 @@
 #include "analysis/ir/ir.h"
 
 /// Makes one branch of neighbours on the same condition, where the later ones only compute, takes out what both branches compute
-/// alike, and cleans up.
+/// or load alike, and cleans up.
 void function_join_branches(Function *function);
 
 #endif

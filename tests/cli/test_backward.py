@@ -191,6 +191,31 @@ def test_what_a_gradient_assumes_is_said(workspace: Workspace) -> None:
     } <= functions(result.stdout)
 
 
+SPLIT = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x_ptr, y_ptr, n, B: tl.constexpr, SPLIT: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    x = tl.load(x_ptr + at, mask=at < n, other=0.0)
+    if SPLIT == 1:
+        tl.store(y_ptr + at, tl.exp(x), mask=at < n)
+    else:
+        tl.atomic_add(y_ptr + at, tl.exp(x), mask=at < n)
+"""
+
+
+def test_what_both_branches_load_is_loaded_once(workspace: Workspace) -> None:
+    """A store and an atomic addition have the same gradient: no branch is left of them."""
+    workspace.write({"a.py": SPLIT})
+    backward = workspace.tad("--backward", "a.py").stdout.split("def k_backward(")[1]
+    kernel = backward.split("\n\n\n")[0]
+    assert "if SPLIT" not in kernel, kernel
+    assert kernel.count("tl.load(dy_ptr") == 1, kernel
+
+
 READ_ROWS = """
 import triton
 import triton.language as tl

@@ -458,7 +458,7 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
     if (launch->is_tuned_before)
         LIST_PUSH(arena, &call, arena_printf(arena, "**_tuned(%s)", backward->launches[0].kernel));
     if (plan->has_options) LIST_PUSH(arena, &call, options_text(arena, plan, launch));
-    const char *warps = warps_text(arena, plan, launch);
+    const char *warps = warps_text(arena, plan, launch, indent + 4);
     if (warps) LIST_PUSH(arena, &call, warps);
     if (has_tiles && !plan->has_options) {
         LIST_PUSH(arena, &call, arena_printf(arena, "num_warps=%s", tiles.warps));

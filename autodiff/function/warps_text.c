@@ -7,8 +7,10 @@
 #include "autodiff/function/call_lines.h"
 
 enum {
-    DEFAULT_TILE = 4096
-};  // elements, up to which four warps are right: those that Triton takes unasked
+    DEFAULT_TILE =
+        4096,  // elements, up to which four warps are right: those that Triton takes unasked
+    DEFAULT_LOADS = 6144,  // the same of all tiles that are loaded at once, with four bytes each
+};
 
 /// A factor of the tile as a launch passes it: a number, else 0.
 static long factor_of(const LaunchPlan *plan, const BoundLaunch *bound, Str factor) {
@@ -23,8 +25,10 @@ static long factor_of(const LaunchPlan *plan, const BoundLaunch *bound, Str fact
     return number;
 }
 
-/// Whether a launch passes numbers that make a small tile.
-static bool is_small(const LaunchPlan *plan, const BoundLaunch *bound, const char *tile) {
+/// Whether a launch passes numbers that make small tiles.
+static bool is_small(const LaunchPlan *plan, const BoundLaunch *bound,
+                     const BackwardLaunch *launch) {
+    const char *tile = launch->tile;
     long size = 1;
     for (const char *at = tile; *at && size;) {
         const char *end = strstr(at, " * ");
@@ -32,18 +36,18 @@ static bool is_small(const LaunchPlan *plan, const BoundLaunch *bound, const cha
         size *= factor_of(plan, bound, (Str){at, length});
         at += length + (end ? 3 : 0);
     }
-    return size > 0 && size <= DEFAULT_TILE;
+    return size > 0 && size <= DEFAULT_TILE && size * launch->loaded_count <= DEFAULT_LOADS;
 }
 
 /// Whether all launches of the file are for tiles so small that nothing has to be said.
-static bool all_are_small(Arena *arena, const LaunchPlan *plan, const char *tile) {
+static bool all_are_small(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch) {
     const Module *module = plan->kernel->module;
     bool any = false;
     for (LIST_EACH(int, i, module->launches)) {
         BoundLaunch bound;
         const LaunchSite *site = &module->launches.items[i];
         if (site->kernel != plan->kernel) continue;
-        if (!launch_bind(arena, module, site, &bound) || !is_small(plan, &bound, tile))
+        if (!launch_bind(arena, module, site, &bound) || !is_small(plan, &bound, launch))
             return false;
         any = true;
     }
@@ -61,12 +65,21 @@ static bool names_are_passed(const LaunchPlan *plan, const char *tile) {
     return true;
 }
 
-const char *warps_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch) {
+/// Whether the launch says how many warps it takes.
+static bool counts_warps(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch) {
     bool is_tuned = plan->kernel->is_autotuned || plan->kernel->has_heuristics;
-    if (!launch->tile || is_tuned || plan->has_options || !names_are_passed(plan, launch->tile) ||
-        all_are_small(arena, plan, launch->tile))
-        return NULL;
-    return arena_printf(arena, "num_warps=_warps(%s)", launch->tile);
+    return launch->tile && !is_tuned && !plan->has_options &&
+           names_are_passed(plan, launch->tile) && !all_are_small(arena, plan, launch);
+}
+
+const char *warps_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
+                       int indent) {
+    if (!counts_warps(arena, plan, launch)) return NULL;
+    LIST(const char *) items = {0};
+    LIST_PUSH(arena, &items, launch->tile);
+    for (int i = 0; i < launch->loaded_count; i++)
+        if (names_are_passed(plan, launch->loaded[i])) LIST_PUSH(arena, &items, launch->loaded[i]);
+    return call_lines_before(arena, "num_warps=_warps", items.items, items.count, indent, 1);
 }
 
 const char *stages_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
@@ -82,7 +95,7 @@ const char *stages_text(Arena *arena, const LaunchPlan *plan, const BackwardLaun
 /// Where each program has few threads, more of them hide the waiting for memory. Measured in docs/gpu.md.
 static bool has_few_warps(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch) {
     bool is_tuned = plan->kernel->is_autotuned || plan->kernel->has_heuristics;
-    return launch->tile && !is_tuned && !plan->has_options && !warps_text(arena, plan, launch);
+    return launch->tile && !is_tuned && !plan->has_options && !counts_warps(arena, plan, launch);
 }
 
 const char *slices_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,

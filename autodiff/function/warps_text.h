@@ -6,7 +6,8 @@
 #include "autodiff/plan/launch_plan.h"
 
 /// `num_warps=...`, or NULL: as many as Triton takes unasked.
-const char *warps_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch);
+const char *warps_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
+                       int indent);
 /// The argument `name` of a launch whose arguments stand at `indent`: the number of stages. NULL: the parameter's default.
 const char *stages_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
                         const char *name, int indent);

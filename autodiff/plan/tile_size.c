@@ -1,8 +1,9 @@
-// The largest tile of a kernel in, its elements as Python over the forward's constexprs out.
+// The largest tiles of a kernel in, their elements as Python over the forward's constexprs out, and the tensors that they are of.
 #include "autodiff/plan/tile_size.h"
 
 #include <string.h>
 
+#include "analysis/addresses/affine.h"
 #include "analysis/addresses/affine_axes.h"
 #include "autodiff/addresses/place.h"
 
@@ -12,15 +13,20 @@ typedef struct TileSizes {
     bool has_dot;  // what the operands of products need is another matter
 } TileSizes;
 
+/// The elements of a tile, or NULL.
+static const Poly *size_of(Arena *arena, const Type *type) {
+    const Poly *size = type->rank ? poly_constant(arena, 1) : NULL;
+    for (int d = 0; d < type->rank && size; d++)
+        size = type->dims[d] ? poly_multiply(arena, size, type->dims[d]) : NULL;
+    return size;
+}
+
 static bool visit_tile(void *context, Op *op) {
     TileSizes *tiles = context;
     tiles->has_dot = tiles->has_dot || op_is_product(op->code);
     for (int i = 0; i < op->result_count; i++) {
-        const Type *type = &op->results[i]->type;
-        const Poly *size = poly_constant(tiles->arena, 1);
-        for (int d = 0; d < type->rank && size; d++)
-            size = type->dims[d] ? poly_multiply(tiles->arena, size, type->dims[d]) : NULL;
-        if (type->rank == 0 || !size) continue;
+        const Poly *size = size_of(tiles->arena, &op->results[i]->type);
+        if (!size) continue;
         bool is_known = false;
         for (LIST_EACH(int, k, tiles->sizes))
             is_known = is_known || poly_equal(tiles->sizes.items[k], size);
@@ -52,6 +58,58 @@ static const char *constexpr_name(const Function *backward, const BackwardLaunch
     return NULL;
 }
 
+/// Loads of tiles of one size, in the body of one loop or outside of loops.
+typedef struct BodyLoads {
+    const Op *loop;
+    LIST(const char *) tensors;
+} BodyLoads;
+
+typedef struct LoadSearch {
+    Arena *arena;
+    const Function *backward;
+    const BackwardLaunch *launch;
+    const Poly *size;
+    LIST(BodyLoads) bodies;
+} LoadSearch;
+
+static BodyLoads *body_around(LoadSearch *search, const Op *op) {
+    const Op *loop = op->parent->parent;
+    while (loop && !op_is_loop(loop->code)) loop = loop->parent->parent;
+    for (LIST_EACH(int, i, search->bodies))
+        if (search->bodies.items[i].loop == loop) return &search->bodies.items[i];
+    LIST_PUSH(search->arena, &search->bodies, (BodyLoads){.loop = loop});
+    return &search->bodies.items[search->bodies.count - 1];
+}
+
+static bool visit_load(void *context, Op *op) {
+    LoadSearch *search = context;
+    if (op->code != OP_LOAD) return true;
+    const Poly *size = size_of(search->arena, &op->results[0]->type);
+    const Value *parameter = access_of(search->arena, op).parameter;
+    if (!parameter || !size || !poly_equal(size, search->size)) return true;
+    for (int i = 0; i < search->launch->argument_count; i++) {
+        const BackwardArgument *argument = &search->launch->arguments[i];
+        bool is_named = argument->use == ARGUMENT_SAME || argument->use == ARGUMENT_UPSTREAM;
+        if (search->backward->parameters[i].value != parameter || !is_named) continue;
+        const char *name = argument->use == ARGUMENT_SAME ? argument->of : argument->name;
+        LIST_PUSH(search->arena, &body_around(search, op)->tensors, name);
+    }
+    return true;
+}
+
+/// The tensors that one body loads most tiles of that size of: these are in registers together.
+static void describe_loads(Arena *arena, const Function *backward, const Poly *size,
+                           BackwardLaunch *launch) {
+    LoadSearch search = {.arena = arena, .backward = backward, .launch = launch, .size = size};
+    region_walk(backward->body, visit_load, &search);
+    for (LIST_EACH(int, i, search.bodies)) {
+        const BodyLoads *body = &search.bodies.items[i];
+        if (body->tensors.count <= launch->loaded_count) continue;
+        launch->loaded = body->tensors.items;
+        launch->loaded_count = body->tensors.count;
+    }
+}
+
 void tile_size_describe(Arena *arena, const Function *backward, BackwardLaunch *launch) {
     TileSizes tiles = {.arena = arena};
     region_walk(backward->body, visit_tile, &tiles);
@@ -66,4 +124,5 @@ void tile_size_describe(Arena *arena, const Function *backward, BackwardLaunch *
         buffer_printf(&out, "%s%s", out.size ? " * " : "", name);
     }
     launch->tile = buffer_text(&out);
+    describe_loads(arena, backward, size, launch);
 }

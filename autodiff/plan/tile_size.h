@@ -4,7 +4,7 @@
 
 #include "autodiff/state/result.h"
 
-/// Fills `tile` of the launch, whose arguments are in the order of the parameters of `backward`.
+/// Fills `tile` and `loaded` of the launch, whose arguments are in the order of the parameters of `backward`.
 void tile_size_describe(Arena *arena, const Function *backward, BackwardLaunch *launch);
 
 #endif

@@ -122,6 +122,9 @@ typedef struct BackwardLaunch {
     int argument_count;
     const char *
         tile;  // elements of the largest tile of a kernel without products, in Python over the forward's constexprs; or NULL
+    const char *
+        *loaded;  // the tensors, in Python, of which it loads such tiles at once; one for each load
+    int loaded_count;
     const char **
         stages;  // the tensors, in Python, of which a loop over programs loads a tile of that size each iteration
     int stage_count;

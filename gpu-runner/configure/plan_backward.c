@@ -184,30 +184,41 @@ static Json *actual_json(const BackwardPlan *plan, const char *name, const Json 
     return json;
 }
 
+/// Of an element of each of the tensors that are named.
+static double bytes_of(const Json *arguments, const Json *names) {
+    enum { BYTE = 8 };
+    double bytes = 0;
+    for (int i = 0; i < names->count; i++)
+        for (int k = 0; k < arguments->count; k++) {
+            const char *name = json_get_string(arguments->items[k], "name", "");
+            if (!str_is(names->items[i]->string, name)) continue;
+            const char *dtype = json_get_string(arguments->items[k], "dtype", "");
+            int bits = dtype_bits(dtype_from_name(str_from(dtype)));
+            bytes += bits < BYTE ? 1 : bits / BYTE;
+        }
+    return bytes;
+}
+
 /// As the launchers count them where the forward's launch says none: `_warps` of autodiff/module/helpers.def.
 static void put_warps(const BackwardPlan *plan, const Json *launch, double tile, Json *json) {
-    enum { LEAST = 4, MOST = 16, ELEMENTS_EACH = 1024 };
+    enum { LEAST = 4, MOST = 16, LEAST_BYTES = 6, BYTES_EACH = 32 * 192 };
     const PlanConfiguration *configuration = plan->forward->configuration;
+    const Json *loaded = json_get(launch, "loaded");
     if (!json_get(launch, "counts_warps") || configuration->warps || configuration->stages) return;
-    double warps = floor(tile / ELEMENTS_EACH);
+    bool is_list = loaded && loaded->kind == JSON_ARRAY;
+    double bytes = is_list ? bytes_of(json_get(json, "arguments"), loaded) : 0;
+    double wanted = floor(tile * (bytes < LEAST_BYTES ? LEAST_BYTES : bytes) / BYTES_EACH);
+    int warps = LEAST;
+    while (warps < MOST && warps < wanted) warps *= 2;
     Json *options = json_object(plan->arena);
-    json_set_number(options, "num_warps", warps < LEAST ? LEAST : warps > MOST ? MOST : warps);
+    json_set_number(options, "num_warps", warps);
     json_set(json, "options", options);
 }
 
 /// As the launchers count them: `_stages` of autodiff/module/helpers.def.
 static double stages(const Json *arguments, const Json *staged, double tile) {
-    enum { BYTE = 8, ROOM = 64 << 10, AHEAD = 3 };
-    double bytes = 0;
-    for (int i = 0; i < staged->count; i++)
-        for (int k = 0; k < arguments->count; k++) {
-            const char *name = json_get_string(arguments->items[k], "name", "");
-            if (!str_is(staged->items[i]->string, name)) continue;
-            const char *dtype = json_get_string(arguments->items[k], "dtype", "");
-            int bits = dtype_bits(dtype_from_name(str_from(dtype)));
-            bytes += bits < BYTE ? 1 : bits / BYTE;
-        }
-    return 2 * tile * bytes <= ROOM ? AHEAD : 1;
+    enum { ROOM = 64 << 10, AHEAD = 3 };
+    return 2 * tile * bytes_of(arguments, staged) <= ROOM ? AHEAD : 1;
 }
 
 static void put_options(const BackwardPlan *plan, const Json *launch, Json *json) {

@@ -91,7 +91,10 @@ static void put_options(Json *json, const FunctionDefinition *forward,
                         const BackwardLaunch *launch) {
     if (!launch->tile) return;
     json_set_string(json, "tile", launch->tile);
-    if (!has_own_warps(json->arena, forward)) json_set_bool(json, "counts_warps", true);
+    if (!has_own_warps(json->arena, forward)) {
+        json_set_bool(json, "counts_warps", true);
+        json_set(json, "loaded", names_json(json->arena, launch->loaded, launch->loaded_count));
+    }
     if (launch->stage_count)
         json_set(json, "staged", names_json(json->arena, launch->stages, launch->stage_count));
 }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -29,14 +31,27 @@ def launch(x):
     square[(triton.cdiv(n, 4),)](x, y, n, m{arguments})
     return y
 """
+LOADED = "x_ptr, dy_ptr"
 TUNED = "@triton.autotune([triton.Config({}, num_warps=4)], key=['n'])\n"
 CASES = {
-    "computed": ("", ", BLOCK=block, ROWS=4", "num_warps=_warps(BLOCK * ROWS)"),
-    "large": ("", ", 2048, 4", "num_warps=_warps(BLOCK * ROWS)"),
-    "small": ("", ", 1024, 4", None),
+    "computed": ("", ", BLOCK=block, ROWS=4", f"num_warps=_warps(BLOCK * ROWS, {LOADED})"),
+    "large": ("", ", 2048, 4", f"num_warps=_warps(BLOCK * ROWS, {LOADED})"),
+    "together": ("", ", 1024, 4", f"num_warps=_warps(BLOCK * ROWS, {LOADED})"),
+    "small": ("", ", 512, 4", None),
     "said": ("", ", BLOCK=block, ROWS=4, num_warps=8", None),
     "tuned": (TUNED, ", BLOCK=block, ROWS=4", None),
 }
+
+
+class Tensor:
+    """Of elements of so many bytes."""
+
+    def __init__(self, size: int) -> None:
+        self.element_size = lambda: size
+
+
+TORCH = SimpleNamespace(Tensor=Tensor)
+TRITON = SimpleNamespace(next_power_of_2=lambda n: 1 << (n - 1).bit_length() if n else 0)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -49,9 +64,15 @@ def test_warps_follow_the_tile(name: str, tmp_path: Path) -> None:
     if not expected:
         assert "=_warps(" not in run.stdout
         return
-    assert expected in run.stdout.replace("ROWS * BLOCK", "BLOCK * ROWS")
+    said = re.sub(r"\s+", " ", run.stdout).replace("ROWS * BLOCK", "BLOCK * ROWS")
+    assert expected in said or expected.replace(LOADED, "dy_ptr, x_ptr") in said
     start = run.stdout.index("def _warps")
-    names: dict = {}
+    names: dict = {"torch": TORCH, "triton": TRITON}
     exec(run.stdout[start : run.stdout.index("\n\n\n", start)], names)
     sizes = [1, 1024, 4096, 8192, 16384, 1 << 20]
-    assert [names["_warps"](size) for size in sizes] == [4, 4, 4, 8, 16, 16]
+    warps = names["_warps"]
+    assert [warps(size) for size in sizes] == [4, 4, 4, 8, 16, 16]
+    two, four = Tensor(2), Tensor(4)
+    assert [warps(size, two, two, None) for size in sizes] == [4, 4, 4, 8, 16, 16]
+    assert [warps(size, four, four) for size in sizes] == [4, 4, 8, 16, 16, 16]
+    assert warps(4096, two, two, two, two) == 8

@@ -2,6 +2,7 @@
 // of his index where he wants them as examples.
 #include "server/model/session.h"
 
+#include "analysis/ops/op.h"
 #include "autodiff/backward.h"
 #include "server/model/examples.h"
 #include "server/system/private.h"
@@ -24,17 +25,50 @@ static int find_helper(const ModelSession *session, Str name) {
     return -1;
 }
 
+typedef struct RefusedOp {
+    Range place;
+    bool has_effects;
+} RefusedOp;
+
+static bool see_refused(void *context, Op *op) {
+    RefusedOp *search = context;
+    bool is_it = op->range.source == search->place.source &&
+                 op->range.start == search->place.start && op->range.end == search->place.end;
+    search->has_effects |= is_it && (op_rows[op->code].effects || op->region_count);
+    return !search->has_effects;
+}
+
+/// Whether what is refused reads or writes memory, or is a loop: no rule for a value can say that.
+static bool is_no_value(const Snapshot *snapshot, const char *kernel_name, Range refused) {
+    const Kernel *kernel = snapshot_find_kernel(snapshot, str_from(kernel_name));
+    RefusedOp search = {refused, false};
+    if (kernel) region_walk(kernel->function->body, see_refused, &search);
+    return search.has_effects;
+}
+
+/// Where a helper of another file stands, and what a user can do about it.
+static Error in_another_file(Arena *arena, Range refused, const char *refusal) {
+    if (!refused.source) return arena_printf(arena, "%s; it stands in no helper", refusal);
+    return arena_printf(arena,
+                        "%s; it stands in line %d of %s: only what stands in this file is open, so "
+                        "copy that helper here first",
+                        refusal, range_line(refused), refused.source->path);
+}
+
 /// Adds the helper of `snapshot` that the place is in; an error where none of the session's file is.
 static Error open_helper(ModelSession *session, const Snapshot *snapshot, Range refused,
                          const char *refusal) {
     Arena *arena = session->arena;
     const FunctionDefinition *around = snapshot_function_around(snapshot, refused);
-    if (!around) return arena_printf(arena, "%s; it stands in no helper of this file", refusal);
+    if (!around) return in_another_file(arena, refused, refusal);
     if (str_is(around->name, session->kernel))
         return arena_printf(
             arena, "%s; it stands in the kernel itself: a model is asked about helpers", refusal);
     const FunctionDefinition *own = module_find_function(session->snapshot->module, around->name);
     if (!own) return refusal;
+    if (!own->returns_value || is_no_value(snapshot, session->kernel, refused))
+        return arena_printf(arena, "%s; no rule for the values of `%.*s` can stand for it", refusal,
+                            STR_ARGS(around->name));
     OpenHelper helper = {.definition = own,
                          .name = str_dup(arena, own->name),
                          .refusal = refusal,

@@ -118,6 +118,38 @@ def test_a_refused_loop_is_opened_as_a_whole(asking) -> None:
     assert [kernel["status"] for kernel in check["kernels"]] == ["proved"]
 
 
+PUT = """@triton.jit
+def put(y_ptr, i, x, n, BLOCK: tl.constexpr):
+    tl.store(y_ptr + i, x * x)
+
+
+"""
+CALLS = STORE.replace(OPEN, "    put(y_ptr, i, x, n, BLOCK)\n")
+
+
+def test_refused_lines_of_a_helper_are_written_anew(asking) -> None:
+    """No rule for values can stand for a store: its line is open, where it stands."""
+    one = region(asking, code(RIGHT), text=CALLS.replace(HEAD, HEAD + PUT))
+    result = one.sent("--write")
+    assert result.status == 0, result.stdout + result.stderr
+    asked = one.model.requests[0][2]["messages"][-1]["content"]
+    assert "In `put` a gradient stops at the open lines" in asked
+    assert "    # open from here\n    tl.store(y_ptr + i, x * x)\n    # to here" in asked
+    assert "def square_kernel" not in asked
+    assert RIGHT in one.file.read_text()
+    check = one.workspace.tad("--check", "--grad", "--format", "json", "kernels.py").json
+    assert [kernel["status"] for kernel in check["kernels"]] == ["proved"]
+
+
+def test_where_a_helper_of_another_file_stands_is_said(asking) -> None:
+    text = CALLS.replace(HEAD, HEAD[:-2] + "from helpers import put\n\n\n")
+    one = region(asking, code(RIGHT), text=text)
+    one.workspace.write({"helpers.py": HEAD + PUT})
+    result = one.sent()
+    assert (result.status, one.model.requests) == (1, [])
+    assert "it stands in line 8 of " in result.stdout and "helpers.py: only what stands" in result.stdout
+
+
 BAD = {
     "another value": (
         RIGHT.replace("x * x,", "x * x + 1.0,"),

@@ -268,7 +268,8 @@ def test_findings_go_first_and_none_may_come(asking) -> None:
     text = FILE.replace("dy * again", "dy * x")
     names = "".join(f"    {name} = x\n" for name in "abcdefgh")
     clean = LINES.replace("    twice =", f"{names}    twice =")
-    one, run = phase(asking, answer(clean), answer(SHORT.replace("    dy =", f"{unread}    dy =")), names="tidy", text=text)
+    brings = SHORT.replace("    dy =", f"{unread}    dy =")
+    one, run = phase(asking, answer(clean), answer(brings), names="tidy", text=text)
     result = run("--write", "--max-iters", "2")
     question = one.model.requests[0][2]["messages"][1]["content"]
     assert "The check finds:\n`tl.load(x_ptr + i, mask=i < n, other=0.0)`: " in question
@@ -276,6 +277,27 @@ def test_findings_go_first_and_none_may_come(asking) -> None:
     assert " parts and 0 findings, was " in result.stdout and " and 1 finding" in result.stdout
     assert re.search("answer 2 right, but not tidier: .* and 1 finding, was", result.stdout)
     assert clean in one.file.read_text()
+
+
+def test_a_tidier_text_is_not_slower_where_the_clock_says(asking) -> None:
+    """The times that a session was recorded with, on a card that is not here."""
+    one, run = phase(asking, answer(SHORT), names="tidy")
+    assert run("--record", "talk.json", "--max-iters", "1").status == 0
+    talk = one.workspace.path / "talk.json"
+    recorded = json.loads(talk.read_text())
+    end, times = ' an element)\\n"', "Together they take 1 ms (0.95 to 1.05) on a card."
+    (turn,) = recorded["turns"]
+    assert turn["request"].count(end) == 1
+    turn["request"] = turn["request"].replace(end, f'{end[:-1]}{times}\\n"')
+    base = {"median_ms": 1.0, "low_ms": 0.95, "high_ms": 1.05, "device": "a card"}
+    for median, kept in ((1.04, True), (1.06, False)):
+        recorded["measured"] = [base, {**base, "median_ms": median}]
+        talk.write_text(json.dumps(recorded))
+        play = ("--answers", "talk.json", "--phase", "tidy", "--max-iters", "1")
+        played = one.ask(*play, key=None)
+        assert ("(not slower, timed on a card)" in played.stdout) == kept, played.stdout
+        assert ("answer 1 right, but slower: 1.06 ms" in played.stdout) != kept
+        assert played.status == (0 if kept else 1)
 
 
 def test_from_a_refusal_to_a_backward_that_is_better(asking) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import subprocess
 from collections.abc import Callable
@@ -126,6 +127,32 @@ def test_what_a_kernel_is_called_tells_where_its_structure_does_not(
     plain, soft = by_name.values()
     assert plain["structure"] == pytest.approx(soft["structure"])
     assert soft["similarity"] > plain["similarity"] + 0.1
+
+
+def test_structure_and_words_both_have_to_say_so(tad: Run, workspace: Workspace) -> None:
+    """A kernel under other names and for something else is behind one that is somewhat like it in both."""
+    other = softmax("soft_fwd").replace("tl.exp(", "tl.exp2(")
+    for word, new in (("row", "u"), ("inp", "a"), ("out", "b"), ("at", "k"), ("SIZE", "W")):
+        other = re.sub(rf"\b{word}\b", new, other)
+    workspace.write(
+        {
+            "pack/kernels.py": HEADER + other.replace("soft_fwd", "fwd") + scale("soft_bwd"),
+            "pack/launch.py": LAUNCH.replace("soft_fwd", "fwd"),
+            "near/function.py": FUNCTION.replace("Soft", "Near"),
+            "near/__init__.py": "",
+            "near/launch.py": LAUNCH,
+            "near/kernels.py": HEADER
+            + softmax("soft_fwd").replace("tl.exp(", "tl.log(").replace("/ tl.sum", "- tl.sum")
+            + scale("soft_bwd"),
+            "soft.py": HEADER + softmax("soft_fwd"),
+        }
+    )
+    tad("--index", "pack", "near")
+    asked = ("--similar", "soft.py:soft_fwd", "--min-sim", "0", "--json")
+    (kernel,) = tad(*asked).json["kernels"]
+    first, second = kernel["similar"]
+    assert first["structure"] < second["structure"] < 0.95
+    assert Path(first["file"]).parent.name == "near"
 
 
 def test_only_what_has_changed_is_read_again(tad: Run, workspace: Workspace) -> None:

@@ -28,6 +28,8 @@ struct Pick {
     Op *addition, *row;  // what they add with
     Op *in_addition,
         *in_row;     // in the innermost region of both: what is in front of `in_row` is known there
+    Op *inner;       // `in_row`, or what has the row in a branch there
+    int side;        // of that branch; -1: there is none
     Op *loop;        // whose iterations have the parts of the row; NULL: one tile has it
     Value *columns;  // the row's tile of indices
     const Poly *index;   // of the element, counted like `columns`
@@ -37,6 +39,7 @@ struct Pick {
     Value *label;  // the index
     Value *
         inside;  // whether the tiles of the row have it; NULL: always, by what is asked around the addition
+    Value *alone;         // the element's address in front of `in_row`, where a branch has the row
     Value *value, *mask;  // of the addition, in front of `in_row` or in a branch there
     bool moves_branch;    // the branch around the addition comes in front of the row
     int copied;
@@ -159,11 +162,22 @@ static void find_spelling(Pick *pick, Value *value, int *left) {
     for (int i = 0; i < op->operand_count; i++) find_spelling(pick, op->operands[i], left);
 }
 
+/// A branch that has the row, such as one on a flag: without it the element is stored alone.
+static void find_branch(Pick *pick) {
+    pick->inner = pick->in_row;
+    pick->side = -1;
+    if (pick->in_row->code != OP_IF || pick->in_row->region_count != 2) return;
+    Op *inner = pick->row;
+    while (inner->parent->parent != pick->in_row) inner = inner->parent->parent;
+    pick->side = inner->parent == pick->in_row->regions[1];
+    pick->inner = inner;
+}
+
 /// Whether the tiles of the row follow each other without gaps: one tile, or one in each iteration of a loop.
 static bool find_loop(Pick *pick) {
-    if (pick->in_row == pick->row) return true;
+    if (pick->inner == pick->row) return true;
     Op *loop = pick->row->parent->parent;
-    if (loop != pick->in_row || (loop->code != OP_FOR && loop->code != OP_STATIC_FOR)) return false;
+    if (loop != pick->inner || (loop->code != OP_FOR && loop->code != OP_STATIC_FOR)) return false;
     const Type type = pick->row->operands[0]->type;
     pick->loop = loop;
     return poly_equal(value_poly(pick->arena, loop->operands[2]), type.dims[0]);
@@ -271,7 +285,8 @@ static bool is_pair(const Accumulation *picked, const Accumulation *row) {
            row->op->operands[1]->type.rank == 1 && row->op->operands[0]->type.dims[0];
 }
 
-Pick *pick_plan(Differentiation *state, const Accumulation *picked, const Accumulation *row) {
+Pick *pick_plan(Differentiation *state, const Accumulation *picked, const Accumulation *row,
+                bool is_single) {
     if (!is_pair(picked, row)) return NULL;
     Pick *pick = ARENA_NEW(state->arena, Pick);
     *pick = (Pick){.arena = state->arena,
@@ -282,7 +297,9 @@ Pick *pick_plan(Differentiation *state, const Accumulation *picked, const Accumu
                    .row = row->op,
                    .copies = map_new(state->arena)};
     ops_common_level(pick->addition, pick->row, &pick->in_addition, &pick->in_row);
-    if (!pick->in_row || pick->in_row == pick->in_addition || !find_loop(pick)) return NULL;
+    if (!pick->in_row || pick->in_row == pick->in_addition) return NULL;
+    find_branch(pick);
+    if (!find_loop(pick)) return NULL;
     Access element = access_of(state->arena, pick->addition);
     Access tiles = access_of(state->arena, pick->row);
     if (!tiles.parameter || tiles.parameter != element.parameter || !tiles.offset.known ||
@@ -298,7 +315,11 @@ Pick *pick_plan(Differentiation *state, const Accumulation *picked, const Accumu
                              .range = row->range};
     find_spelling(pick, pick->addition->operands[0], &(int){MOST_PARTS});
     if (!pick->label) pick->label = bring_poly(pick, pick->index);
-    bool has_it = pick->label && (is_asked_for(pick) || find_inside(state, pick, &tiles.offset));
+    if (!pick->label) return NULL;
+    bool is_asked = is_asked_for(pick);
+    if (pick->side >= 0) pick->alone = bring(pick, pick->addition->operands[0]);
+    bool has_it = pick->side >= 0 ? is_asked && is_single && pick->alone != NULL
+                                  : is_asked || find_inside(state, pick, &tiles.offset);
     return has_it && find_value(pick) ? pick : NULL;
 }
 
@@ -335,6 +356,18 @@ static void note_assumption(Differentiation *state, const Pick *pick) {
               (Assumption){.text = text, .range = pick->picked->range});
 }
 
+/// Where the branch leaves the row out, the program stores the element alone. It is one of the program's own, and the buffer holds 0
+/// where nothing is stored.
+static void store_alone(Pick *pick, Value *value) {
+    Region *other = pick->in_row->regions[!pick->side];
+    Builder b = {.function = pick->function,
+                 .region = other,
+                 .before = region_terminator(other),
+                 .range = pick->picked->range};
+    Value *is_added = build_binary(&b, OP_NE, value, build_float(&b, 0.0));
+    build(&b, OP_STORE, (Value *[]){pick->alone, value, is_added}, 3);
+}
+
 void pick_fold(Differentiation *state, Pick *pick) {
     Builder *b = &pick->before;
     if (pick->moves_branch) op_move_before(pick->in_addition, pick->in_row);
@@ -349,6 +382,7 @@ void pick_fold(Differentiation *state, Pick *pick) {
     }
     if (!value->name) value->name = "dpicked";
     value = out_of_branches(pick, value);
+    if (pick->side >= 0) store_alone(pick, value);
     Value *elsewhere = build_float(b, 0.0);
     if (pick->inside) {
         Value *is_nothing = build_binary(b, OP_EQ, value, elsewhere);

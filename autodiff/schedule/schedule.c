@@ -214,7 +214,7 @@ static int fold_picked(Differentiation *state, Gradient *gradient, Accumulation 
         return -1;
     for (int i = 0; i < picked_count; i++) {
         for (int k = 0; k < left_count && !picks[i]; k++)
-            picks[i] = pick_plan(state, &picked[i], &left[k]);
+            picks[i] = pick_plan(state, &picked[i], &left[k], picked_count == 1 && left_count == 1);
         if (!picks[i]) return -1;
     }
     for (int i = 0; i < picked_count; i++) {

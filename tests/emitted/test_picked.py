@@ -21,6 +21,7 @@ ATOMICS = {
     "in_nested_branches": 0,
     "in_its_part": 0,
     "below_its_end": 0,
+    "row_under_a_flag": 0,
     "other_half": 1,
     "part_of_a_row": 1,
     "row_in_a_branch": 1,
@@ -28,6 +29,7 @@ ATOMICS = {
     "of_another_row": 1,
     "one_too_far": 1,
     "in_either_part": 1,
+    "two_under_a_flag": 1,
 }
 
 

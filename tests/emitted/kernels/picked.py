@@ -100,6 +100,25 @@ def below_its_end(x, labels, y, n, k, BLOCK: tl.constexpr):
     tl.store(y + row, total * picked)
 
 
+# tad: n=11, BLOCK=4, KNOWN=False, x=f32[3, n], totals=f32[3], labels=i32[3], y=f32[3], grid=(3,)
+# tad: n=11, BLOCK=4, KNOWN=True, x=f32[3, n], totals=f32[3], labels=i32[3], y=f32[3], grid=(3,)
+@triton.jit
+def row_under_a_flag(x, totals, labels, y, n, KNOWN: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    if KNOWN:
+        total = tl.load(totals + row)
+    else:
+        total = 0.0
+        for start in range(0, n, BLOCK):
+            cols = start + tl.arange(0, BLOCK)
+            v = tl.load(x + row * n + cols, mask=cols < n, other=0.0)
+            total += tl.sum(v * v)
+    label = tl.load(labels + row)
+    if label >= 0 and label < n:
+        total = total * total - tl.load(x + row * n + label)
+    tl.store(y + row, total)
+
+
 # ---- atomics: the row is not whole, or it does not have the label for certain ----
 
 
@@ -183,3 +202,23 @@ def in_either_part(x, labels, y, n, BLOCK: tl.constexpr):
     if (label >= part * BLOCK and label < tl.maximum(n, (part + 1) * BLOCK)) or label == 0:
         total *= tl.load(x + row * n + label)
     tl.store(y + row * 3 + part, total)
+
+
+# tad: n=11, BLOCK=4, KNOWN=False, x=f32[3, n], totals=f32[3], labels=i32[3], y=f32[3], grid=(3,)
+# tad: n=11, BLOCK=4, KNOWN=True, x=f32[3, n], totals=f32[3], labels=i32[3], y=f32[3], grid=(3,)
+@triton.jit
+def two_under_a_flag(x, totals, labels, y, n, KNOWN: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    if KNOWN:
+        total = tl.load(totals + row)
+    else:
+        total = 0.0
+        for start in range(0, n, BLOCK):
+            cols = start + tl.arange(0, BLOCK)
+            v = tl.load(x + row * n + cols, mask=cols < n, other=0.0)
+            total += tl.sum(v * v)
+    label = tl.load(labels + row)
+    if label >= 0 and label < n:
+        total = total * total - tl.load(x + row * n + label)
+        total *= tl.load(x + row * n + n - 1 - label)
+    tl.store(y + row, total)

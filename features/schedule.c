@@ -286,13 +286,18 @@ static void report_blocks(const ScheduleSource *source, const BackwardLaunch *la
     for (int i = 0; i < launch->block_count; i++) {
         const LaunchBlock *block = &launch->blocks[i];
         const char *axes = axes_text(source->arena, block->numbers);
+        const char *limits = block->limit_count ? " that divides " : "";
+        for (int k = 0; k < block->limit_count; k++)
+            limits =
+                arena_printf(source->arena, "%s%s%s", limits, k ? " and " : "", block->limits[k]);
         const char *text =
-            block->why ? arena_printf(source->arena, "%s: the forward's size, as %s", block->name,
-                                      block->why)
-                       : arena_printf(source->arena, "%s: any size%s is right%s%s", block->name,
-                                      block->needs_divisor ? " that divides the forward's" : "",
-                                      axes ? "; its blocks are counted by programs along " : "",
-                                      axes ? axes : "");
+            block->why
+                ? arena_printf(source->arena, "%s: the forward's size, as %s", block->name,
+                               block->why)
+                : arena_printf(source->arena, "%s: any size%s%s is right%s%s", block->name,
+                               block->needs_divisor ? " that divides the forward's" : "", limits,
+                               axes ? "; its blocks are counted by programs along " : "",
+                               axes ? axes : "");
         LIST_PUSH(source->arena, &told->blocks, text);
     }
 }

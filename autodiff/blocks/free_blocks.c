@@ -109,7 +109,8 @@ static void settle_origin(Blocks *blocks, const Origin *origin) {
     if (origin->is_plain)
         block_stays(blocks, block->symbol,
                     "the loop over its blocks uses a block's number by itself");
-    if (!is_masked || !poly_equal(origin->mask_end, origin->end))
+    bool ends_at_mask = is_masked && poly_equal(origin->mask_end, origin->end);
+    if (!ends_at_mask && !loop_ends_alike(blocks, origin))
         block_stays(blocks, block->symbol,
                     "not every access is masked where the loop over its blocks ends");
 }
@@ -141,6 +142,18 @@ const char *launch_number_text(const Blocks *blocks, const BackwardLaunch *launc
     return number ? poly_print(blocks->arena, number) : NULL;
 }
 
+static void list_limits(const Blocks *blocks, const BackwardLaunch *launch, const BlockSize *block,
+                        LaunchBlock *own) {
+    own->limits = ARENA_ARRAY(blocks->arena, const char *, block->limits.count + 1);
+    for (LIST_EACH(int, i, block->limits)) {
+        int index = argument_of(blocks->function, launch, block->limits.items[i]);
+        if (index >= 0)
+            own->limits[own->limit_count++] = launch->arguments[index].of;
+        else if (!own->why)
+            own->why = "it divides a size that the launch does not know";
+    }
+}
+
 static void list_blocks(Blocks *blocks, BackwardLaunch *launch, Value *const numbered[BLOCK_AXES]) {
     launch->blocks = ARENA_ARRAY(blocks->arena, LaunchBlock, blocks->blocks.count + 1);
     for (LIST_EACH(int, i, blocks->blocks)) {
@@ -152,6 +165,7 @@ static void list_blocks(Blocks *blocks, BackwardLaunch *launch, Value *const num
                              .of = launch->arguments[index].of,
                              .why = block->why,
                              .needs_divisor = block->needs_divisor};
+        list_limits(blocks, launch, block, own);
         for (int axis = 0; axis < BLOCK_AXES; axis++) {
             if (numbered[axis] != block->symbol) continue;
             const char *end = launch_number_text(blocks, launch, end_along(blocks, axis));
@@ -183,4 +197,5 @@ void blocks_describe(Arena *arena, Function *backward, Value *const *counts,
     for (LIST_EACH(int, i, blocks.origins)) settle_origin(&blocks, &blocks.origins.items[i]);
     list_blocks(&blocks, launch, numbered);
     products_describe(&blocks, launch);
+    loops_describe(&blocks, launch);
 }

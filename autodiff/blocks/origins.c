@@ -38,8 +38,7 @@ Value *block_dim(Blocks *blocks, const Poly *dim, bool *is_other) {
 
 /* ---- loops over blocks ---- */
 
-/// The number of a scalar, where its form says all; NULL.
-static const Poly *scalar_poly(Blocks *blocks, Value *value) {
+const Poly *scalar_poly(Blocks *blocks, Value *value) {
     if (value->type.rank) return NULL;
     Affine form = affine_by(blocks->former, value);
     return form.known && !form.wrapped ? form.base : NULL;
@@ -108,9 +107,9 @@ static bool read_loop(Blocks *blocks, Op *loop, Origin *origin) {
     int64_t number;
     if (is_product(blocks, step, &origin->symbol, &other)) {  // in steps of elements
         origin->end = upper;
-        if (poly_mentions_block(blocks, upper)) return false;
+        if (poly_mentions(upper, origin->symbol)) return false;
         origin->kind = other ? ORIGIN_OWNERS : ORIGIN_LOOP;
-        if (!other) return !poly_mentions_block(blocks, lower);
+        if (!other) return !poly_mentions(lower, origin->symbol);
         return is_count(blocks, other, &origin->axis) &&
                is_product(blocks, lower, &symbol, &other) && symbol == origin->symbol && other &&
                is_id(other, origin->axis);

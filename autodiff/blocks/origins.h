@@ -19,6 +19,7 @@ typedef struct BlockSize {
     Value *symbol;
     const char *why;  // it stays the forward's; NULL: nothing speaks against another
     bool needs_divisor;
+    LIST(Value *) limits;  // other sizes that it has to divide, as the forward's does
 } BlockSize;
 
 typedef enum OriginKind {
@@ -80,6 +81,8 @@ Value *block_dim(Blocks *blocks, const Poly *dim, bool *is_other);
 void block_stays(Blocks *blocks, const Value *symbol, const char *why);
 /// All blocks that the type's dims mention stay.
 void type_stays(Blocks *blocks, const Type *type, const char *why);
+/// The number of a scalar, where its form says all; NULL.
+const Poly *scalar_poly(Blocks *blocks, Value *value);
 /// The n of `(n + block - 1) // block`, with the block; NULL.
 const Poly *rounded_up(Blocks *blocks, const Value *value, Value **symbol);
 /// The origins of the function: program ids, and loops that go from block to block.
@@ -87,6 +90,12 @@ void origins_find(Blocks *blocks);
 int origin_of_loop(const Blocks *blocks, const Op *loop);
 
 enum { LABELS_NONE = -1 };
+
+/// Whether a loop over blocks goes through the same elements whatever the size is: up to the masks' end, or to a multiple of another
+/// size, which this one then has to divide.
+bool loop_ends_alike(Blocks *blocks, const Origin *origin);
+/// Whether a value is `start // other`, the same for all elements of a block whose size divides the other one: notes that it has to.
+bool visit_quotient(Blocks *blocks, const Op *op);
 
 /// Whether a value is a number, or an address, whose affine form says all about it.
 bool value_is_affine(Blocks *blocks, Value *value);
@@ -109,6 +118,13 @@ void sums_settle(Blocks *blocks);
 
 /// Gives the launch's blocks their roles, where all of them are free: products.c.
 void products_describe(Blocks *blocks, BackwardLaunch *launch);
+/// Describes the one free block that loops of several products go over, where there is one: loops.c.
+void loops_describe(Blocks *blocks, BackwardLaunch *launch);
+/// Whether nothing of the launch is by program, and nothing is updated that a second run would find changed; `scratch`: but for memory
+/// of its own.
+bool launch_is_repeatable(const BackwardLaunch *launch, bool scratch);
+/// The tensor that a tile is loaded from, in Python; NULL: it has no name where the launch stands.
+const char *launch_tensor_of(const Blocks *blocks, const BackwardLaunch *launch, Op *load);
 /// The argument of the launch that a parameter of the kernel is bound by; -1.
 int launch_argument_of(const Function *backward, const BackwardLaunch *launch, const Value *value);
 /// Python over the forward's arguments for a number of the kernel's; NULL: it is made of something else.

@@ -43,11 +43,10 @@ static bool visit_product(void *context, Op *op) {
     return true;
 }
 
-/// The tensor that a tile is loaded from, in Python; NULL: it has no name where the launch stands.
-static const char *tensor_of(const ProductSearch *search, Op *load) {
-    const Value *parameter = access_by(search->blocks->former, load).parameter;
-    int index = launch_argument_of(search->blocks->function, search->launch, parameter);
-    const BackwardArgument *argument = index < 0 ? NULL : &search->launch->arguments[index];
+const char *launch_tensor_of(const Blocks *blocks, const BackwardLaunch *launch, Op *load) {
+    const Value *parameter = access_by(blocks->former, load).parameter;
+    int index = launch_argument_of(blocks->function, launch, parameter);
+    const BackwardArgument *argument = index < 0 ? NULL : &launch->arguments[index];
     if (argument && argument->use == ARGUMENT_SAME) return argument->of;
     return argument && argument->use == ARGUMENT_UPSTREAM ? argument->name : NULL;
 }
@@ -62,7 +61,7 @@ static bool visit_load(void *context, Op *op) {
         const Value *size = search->sizes[role], *terms = search->sizes[BLOCK_TERMS];
         bool is_it = (first == size && second == terms) || (first == terms && second == size);
         if (!is_it || tile->type.rank > 2) continue;
-        const char *tensor = tensor_of(search, op);
+        const char *tensor = launch_tensor_of(search->blocks, search->launch, op);
         search->fits &= tensor != NULL;
         LIST_PUSH(search->blocks->arena, &search->tensors[role], tensor);
         return true;
@@ -71,13 +70,13 @@ static bool visit_load(void *context, Op *op) {
     return true;
 }
 
-/// Whether nothing of the launch is by program, and nothing is updated that a second run would find changed.
-static bool arguments_fit(const BackwardLaunch *launch) {
+bool launch_is_repeatable(const BackwardLaunch *launch, bool scratch) {
     for (int i = 0; i < launch->argument_count; i++) {
         const BackwardArgument *argument = &launch->arguments[i];
         bool fits = argument->use == ARGUMENT_SAME || argument->use == ARGUMENT_SHAPE ||
                     argument->use == ARGUMENT_STRIDE || argument->use == ARGUMENT_UPSTREAM ||
-                    argument->use == ARGUMENT_GRADIENT;
+                    argument->use == ARGUMENT_GRADIENT ||
+                    (scratch && argument->use == ARGUMENT_SCRATCH);
         if (!fits || argument->is_program_sum || argument->is_parts) return false;
     }
     return true;
@@ -106,7 +105,7 @@ static const Poly *loop_end(const Blocks *blocks, const Value *size) {
 /// Whether a block is free, with the elements that its blocks cover.
 static bool settle_role(const ProductSearch *search, BlockRole role) {
     LaunchBlock *block = launch_block(search, search->sizes[role]);
-    if (!block || block->why || block->needs_divisor) return false;
+    if (!block || block->why || block->needs_divisor || block->limit_count) return false;
     block->axis = -1;
     for (int axis = 0; axis < PROGRAM_AXES; axis++) {
         if (!block->numbers[axis]) continue;
@@ -123,7 +122,8 @@ static bool settle_role(const ProductSearch *search, BlockRole role) {
 }
 
 void products_describe(Blocks *blocks, BackwardLaunch *launch) {
-    ProductSearch search = {.blocks = blocks, .launch = launch, .fits = arguments_fit(launch)};
+    ProductSearch search = {
+        .blocks = blocks, .launch = launch, .fits = launch_is_repeatable(launch, false)};
     if (search.fits) region_walk(blocks->function->body, visit_product, &search);
     if (!search.any || !search.fits) return;
     region_walk(blocks->function->body, visit_load, &search);

@@ -391,6 +391,7 @@ static bool visit(void *context, Op *op) {
     case OP_FOR: visit_for(blocks, op); return true;
     default: break;
     }
+    if (visit_quotient(blocks, op)) return true;
     if (is_elementwise(op))
         use_all(blocks, op, op->results[0]);
     else

@@ -170,10 +170,36 @@ static bool has_names(const LaunchPlan *plan, const char *text) {
     return true;
 }
 
+static bool has_all_names(const LaunchPlan *plan, const char *const *texts, int count) {
+    for (int i = 0; i < count; i++)
+        if (!has_names(plan, texts[i])) return false;
+    return true;
+}
+
+static bool loop_is_own(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
+                        TileNames *names) {
+    const LoopTile *loop = launch->loop;
+    const LaunchBlock *block = block_of_role(launch, BLOCK_LOOP);
+    const char *const texts[] = {block->of,           loop->rows,       loop->products.fixed,
+                                 loop->products.each, loop->kept.fixed, loop->kept.each,
+                                 loop->loaded.fixed,  loop->loaded.each};
+    if (!has_all_names(plan, texts, sizeof texts / sizeof *texts) ||
+        !has_all_names(plan, block->limits, block->limit_count) ||
+        !has_all_names(plan, loop->tensors, loop->tensor_count))
+        return false;
+    *names = (TileNames){.grid = arena_printf(arena, "%s.grid", plan->ctx),
+                         .tile = plan_name(arena, plan, "tile"),
+                         .warps = plan_name(arena, plan, "warps"),
+                         .stages = plan_name(arena, plan, "stages")};
+    return true;
+}
+
 bool tiles_are_own(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
                    TileNames *names) {
     bool is_tuned = plan->kernel->is_autotuned || plan->kernel->has_heuristics;
-    if (!launch->has_tiles || is_tuned) return false;
+    if (is_tuned) return false;
+    if (launch->loop) return loop_is_own(arena, plan, launch, names);
+    if (!launch->has_tiles) return false;
     for (BlockRole role = BLOCK_ROWS; role <= BLOCK_TERMS; role++) {
         const LaunchBlock *block = block_of_role(launch, role);
         if (!has_names(plan, block->of) || !has_names(plan, block->extent)) return false;
@@ -181,9 +207,12 @@ bool tiles_are_own(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *l
             if (!has_names(plan, block->tensors[i])) return false;
     }
     *names = (TileNames){
-        plan_name(arena, plan, "grid"),    plan_name(arena, plan, "rows"),
-        plan_name(arena, plan, "columns"), plan_name(arena, plan, "terms"),
-        plan_name(arena, plan, "warps"),   plan_name(arena, plan, "stages"),
+        .grid = plan_name(arena, plan, "grid"),
+        .rows = plan_name(arena, plan, "rows"),
+        .columns = plan_name(arena, plan, "columns"),
+        .terms = plan_name(arena, plan, "terms"),
+        .warps = plan_name(arena, plan, "warps"),
+        .stages = plan_name(arena, plan, "stages"),
     };
     return true;
 }
@@ -204,10 +233,49 @@ static const char *role_text(Arena *arena, const BackwardLaunch *launch, BlockRo
     return buffer_text(&out);
 }
 
+/// `(Q, K)`, also of one.
+static const char *tuple_text(Arena *arena, const char *const *items, int count) {
+    Buffer out = buffer_new(arena);
+    for (int i = 0; i < count; i++) buffer_printf(&out, "%s%s", i ? ", " : "", items[i]);
+    return arena_printf(arena, "(%s%s)", buffer_text(&out), count == 1 ? "," : "");
+}
+
+static const char *lanes_text(Arena *arena, const char *keyword, LaneCount count) {
+    return arena_printf(arena, "%s=(%s, %s)", keyword, count.fixed, count.each);
+}
+
+static const char *loop_statement(Arena *arena, const LaunchPlan *plan,
+                                  const BackwardLaunch *launch, const TileNames *names,
+                                  int indent) {
+    const LoopTile *loop = launch->loop;
+    const LaunchBlock *block = block_of_role(launch, BLOCK_LOOP);
+    Texts arguments = {0};
+    LIST_PUSH(arena, &arguments, block->of);
+    LIST_PUSH(arena, &arguments, tuple_text(arena, loop->tensors, loop->tensor_count));
+    LIST_PUSH(arena, &arguments, arena_printf(arena, "rows=%s", loop->rows));
+    LIST_PUSH(arena, &arguments, lanes_text(arena, "products", loop->products));
+    LIST_PUSH(arena, &arguments, lanes_text(arena, "kept", loop->kept));
+    LIST_PUSH(arena, &arguments, lanes_text(arena, "loaded", loop->loaded));
+    if (block->limit_count)
+        LIST_PUSH(arena, &arguments,
+                  arena_printf(arena, "divides=%s",
+                               tuple_text(arena, block->limits, block->limit_count)));
+    if (loop->is_owned) LIST_PUSH(arena, &arguments, "owned=True");
+    if (launch->is_precise) LIST_PUSH(arena, &arguments, "widest=2");
+    if (plan->has_options)
+        LIST_PUSH(arena, &arguments, arena_printf(arena, "**%s.options", plan->ctx));
+    const char *head =
+        arena_printf(arena, "%s, %s, %s = _loop_tile", names->tile, names->warps, names->stages);
+    return arena_printf(arena, "%*s# its own %s: elements, and more for each lane of it\n%*s%s\n",
+                        indent, "", block->name, indent, "",
+                        call_lines(arena, head, arguments.items, arguments.count, indent));
+}
+
 const char *tiles_statement(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
                             int indent) {
     TileNames names;
     if (!tiles_are_own(arena, plan, launch, &names)) return "";
+    if (launch->loop) return loop_statement(arena, plan, launch, &names, indent);
     Texts arguments = {0};
     LIST_PUSH(arena, &arguments, arena_printf(arena, "%s.grid", plan->ctx));
     LIST_PUSH(arena, &arguments, role_text(arena, launch, BLOCK_ROWS, "rows"));
@@ -228,7 +296,11 @@ const char *tiles_statement(Arena *arena, const LaunchPlan *plan, const Backward
 
 const char *tile_size_text(const BackwardLaunch *launch, const TileNames *names, const char *name) {
     const char *const sizes[] = {
-        [BLOCK_ROWS] = names->rows, [BLOCK_COLUMNS] = names->columns, [BLOCK_TERMS] = names->terms};
+        [BLOCK_ROWS] = names->rows,
+        [BLOCK_COLUMNS] = names->columns,
+        [BLOCK_TERMS] = names->terms,
+        [BLOCK_LOOP] = names->tile,
+    };
     for (int i = 0; i < launch->block_count; i++)
         if (launch->blocks[i].role != BLOCK_OTHER && strcmp(launch->blocks[i].name, name) == 0)
             return sizes[launch->blocks[i].role];

@@ -23,7 +23,8 @@ const char *slices_statements(Arena *arena, const LaunchPlan *plan);
 
 /// The names that the Function's backward has for the grid and the tiles of a launch of its own.
 typedef struct TileNames {
-    const char *grid, *rows, *columns, *terms, *warps, *stages;
+    const char *grid, *rows, *columns, *terms, *warps, *stages,
+        *tile;  // of a loop, whose grid is the forward's
 } TileNames;
 
 /// Whether a launch has tiles of its own; with their names.

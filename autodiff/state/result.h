@@ -95,14 +95,24 @@ typedef struct BackwardArgument {
 } BackwardArgument;
 
 /// What the blocks of a size are to the products of a kernel: a tile of rows and columns, summed over terms.
-typedef enum BlockRole { BLOCK_OTHER, BLOCK_ROWS, BLOCK_COLUMNS, BLOCK_TERMS } BlockRole;
+/// BLOCK_LOOP: loops of several products go over it, and no other block is chosen.
+typedef enum BlockRole {
+    BLOCK_OTHER,
+    BLOCK_ROWS,
+    BLOCK_COLUMNS,
+    BLOCK_TERMS,
+    BLOCK_LOOP
+} BlockRole;
 
 /// A block size of an emitted kernel (autodiff/blocks).
 typedef struct LaunchBlock {
     const char *name, *of;  // of the emitted kernel's parameter, and of the forward's
     const char
         *why;  // what speaks against another size than the forward's, a sentence; NULL: nothing
-    bool needs_divisor;          // another one has to divide the forward's
+    bool needs_divisor;  // another one has to divide the forward's
+    const char *
+        *limits;  // parameters of the forward that it has to divide, as the forward's size does
+    int limit_count;
     bool numbers[PROGRAM_AXES];  // programs along these axes of the grid number its blocks
     const char *ends
         [PROGRAM_AXES];  // and where masks end them, in Python over the forward's arguments; NULL: not known
@@ -113,6 +123,20 @@ typedef struct LaunchBlock {
         tensors;  // of BLOCK_ROWS and BLOCK_COLUMNS, in Python: of which the product's loop loads tiles along these and its terms
     int tensor_count;
 } LaunchBlock;
+
+/// Elements, in Python over the forward's arguments: `fixed`, and for each lane of a block so many more.
+typedef struct LaneCount {
+    const char *fixed, *each;
+} LaneCount;
+
+/// The loop of a kernel that computes several products in blocks of one free size, the others' sizes being the forward's.
+typedef struct LoopTile {
+    bool is_owned;     // the block is that of an owner, and the loop goes over other blocks
+    const char *rows;  // of the products' results, other than the block's own, in Python
+    LaneCount products, kept, loaded;  // results; tiles that are loaded before the loop; in it
+    const char **tensors;              // of which it loads, in Python
+    int tensor_count;
+} LoopTile;
 
 /// Of one kernel of a backward, on the forward's grid.
 typedef struct BackwardLaunch {
@@ -132,6 +156,7 @@ typedef struct BackwardLaunch {
     int block_count;
     bool
         has_tiles;  // three blocks have roles: whatever their sizes are, the gradients are the same
+    const LoopTile *loop;  // a block has the role BLOCK_LOOP; or NULL
     bool is_precise;  // a product says how precise it is: of float32, it may take no tensor cores
     bool
         is_tuned_before;  // it runs in the configuration that the autotuner chose for the first launch

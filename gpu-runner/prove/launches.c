@@ -299,6 +299,22 @@ static bool count_programs(const LaunchReader *reader, const PlanConfiguration *
     return true;
 }
 
+/// Whether a size divides what it has to, as the forward's does. That is no choice of its own.
+static bool is_choice(const LaunchReader *reader, const PlanConfiguration *configuration,
+                      const Json *tile, int64_t own) {
+    const Json *divides = json_get(tile, "divides");
+    int64_t size = size_of(reader, configuration, json_get_string(tile, "same", NULL));
+    if (!divides) return true;
+    if (own < 1 || size < 1 || own == size) return false;
+    for (int i = 0; i < divides->count; i++) {
+        if (divides->items[i]->kind != JSON_STRING) return false;
+        int64_t other =
+            size_of(reader, configuration, str_dup(reader->arena, divides->items[i]->string));
+        if (other < 1 || other % own || other % size) return false;
+    }
+    return true;
+}
+
 /// How many choices of sizes a launch has.
 static int choices_of(const Json *launch) {
     const Json *tiles = json_get(launch, "tiles");
@@ -324,7 +340,9 @@ static bool read_choice(const LaunchReader *reader, const PlanConfiguration *con
         if (!sizes || choice >= sizes->count || sizes->items[choice]->kind != JSON_NUMBER)
             return false;
         int64_t size = (int64_t)sizes->items[choice]->number;
-        if (!count_programs(reader, configuration, tile, size, &programs)) return false;
+        if (!is_choice(reader, configuration, tile, size) ||
+            !count_programs(reader, configuration, tile, size, &programs))
+            return false;
         Json *value = json_object(arena);
         json_set_number(value, "value", (double)size);
         json_set(changed, name, value);
@@ -348,7 +366,7 @@ void tiles_read(const LaunchReader *reader, const PlanConfiguration *configurati
         if (choices > most) most = choices;
     }
     const GradientLaunch **tiled = ARENA_ARRAY(reader->arena, const GradientLaunch *, most + 1);
-    for (int k = 0; k < most && k < CHOICES_OF_A_TURN && !*error; k++) {
+    for (int k = 0; k < most && problem->tiled_count < CHOICES_OF_A_TURN && !*error; k++) {
         int choice = (turn * CHOICES_OF_A_TURN + k) % most;
         GradientLaunch *own = ARENA_ARRAY(reader->arena, GradientLaunch, launches->count + 1);
         bool any = false;

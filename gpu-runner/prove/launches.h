@@ -26,7 +26,7 @@ int launches_optional(const LaunchReader *reader, const PlanConfiguration *confi
                       const Json *launches, int *parameters);
 
 /// "tiles" of a launch: {PARAMETER: {"same": PARAMETER of the forward, "sizes": [...], "extent": elements in Python, "axis": of the grid, that
-/// numbers its blocks, or null}}, as many sizes for each. `problem->tiled` gets the launches with some of these, whose `turn` it is: none
+/// numbers its blocks, or null, "divides": parameters of the forward that all its sizes divide}}, as many sizes for each. `problem->tiled` gets the launches with some of these, whose `turn` it is: none
 /// where the grid of the configuration leaves elements out, for then the Function launches the forward's.
 void tiles_read(const LaunchReader *reader, const PlanConfiguration *configuration,
                 const Json *launches, int turn, Problem *problem, Error *error);

@@ -72,6 +72,23 @@ static Json *tiles_json(Arena *arena, const BackwardLaunch *launch) {
     return tiles;
 }
 
+/// The sizes that the block of a loop may get, which have to divide those of the forward's parameters `divides`.
+static Json *loop_json(Arena *arena, const BackwardLaunch *launch) {
+    Json *tiles = json_object(arena);
+    for (int i = 0; i < launch->block_count; i++) {
+        const LaunchBlock *block = &launch->blocks[i];
+        if (block->role != BLOCK_LOOP) continue;
+        Json *tile = json_object(arena), *sizes = json_array(arena);
+        for (int size = 64; size >= 8; size /= 2) json_push(sizes, json_number(arena, size));
+        json_set_string(tile, "same", block->of);
+        json_set(tile, "divides", names_json(arena, block->limits, block->limit_count));
+        json_set(tile, "axis", json_null(arena));
+        json_set(tile, "sizes", sizes);
+        json_set(tiles, block->name, tile);
+    }
+    return tiles;
+}
+
 /// Whether warps are those of the forward: of its list, or of its launches.
 static bool has_own_warps(Arena *arena, const FunctionDefinition *forward) {
     const Module *module = forward->module;
@@ -110,6 +127,7 @@ static Json *launches_json(Arena *arena, const Backward *backward) {
         json_set_string(json, "kernel", launch->kernel);
         json_set(json, "arguments", arguments);
         if (launch->has_tiles) json_set(json, "tiles", tiles_json(arena, launch));
+        if (launch->loop) json_set(json, "tiles", loop_json(arena, launch));
         put_options(json, backward->kernel->definition, launch);
         json_push(launches, json);
     }

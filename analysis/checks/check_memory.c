@@ -323,6 +323,7 @@ void check_masks(Check *check) {
 typedef struct Flow {
     const Value *value;
     bool nonlinear;  // went through exp, log or a denominator
+    bool is_scaled;  // was multiplied by another tile, which may hold zeros there
 } Flow;
 
 /// Whether the mask differs along `axis` of the loaded tile.
@@ -351,18 +352,37 @@ static bool reduces_axis(Check *check, const Op *op, Value *mask, int rank) {
     return mask_varies(check, mask, (int)(axis < 0 ? axis + rank : axis), rank);
 }
 
+/// Whether a product adds up along an axis of the tile that the mask differs along.
+static bool contracts_axis(Check *check, const Op *dot, const Value *tile, Value *mask) {
+    int rank = tile->type.rank;
+    return rank >= 2 && ((dot->operands[0] == tile && mask_varies(check, mask, rank - 1, rank)) ||
+                         (dot->operands[1] == tile && mask_varies(check, mask, rank - 2, rank)));
+}
+
+/// What a loop or a branch gives where its region ends with the value.
+static const Value *carried_on(const Op *yield, const Value *value) {
+    const Op *owner = yield->parent->parent;
+    if (!owner || (!op_is_loop(owner->code) && owner->code != OP_IF)) return NULL;
+    for (int i = 0; i < yield->operand_count && i < owner->result_count; i++)
+        if (yield->operands[i] == value) return owner->results[i];
+    return NULL;
+}
+
 /// What `use` does with an undefined lane: NULL harmless, otherwise the word for the message; `*next` where it goes on.
 static const char *harm_of(Check *check, const Op *use, const Flow *flow, Value *mask, Flow *next) {
     int rank = flow->value->type.rank;
-    *next = (Flow){.nonlinear = flow->nonlinear};
+    *next = (Flow){.nonlinear = flow->nonlinear, .is_scaled = flow->is_scaled};
     switch (use->code) {
     case OP_MAX: return reduces_axis(check, use, mask, rank) ? "a maximum" : NULL;
     case OP_MIN: return reduces_axis(check, use, mask, rank) ? "a minimum" : NULL;
     case OP_ARGMAX: return reduces_axis(check, use, mask, rank) ? "an argmax" : NULL;
     case OP_ARGMIN: return reduces_axis(check, use, mask, rank) ? "an argmin" : NULL;
     case OP_SUM:
-        if (!flow->nonlinear) return NULL;
-        return reduces_axis(check, use, mask, rank) ? "a sum of exponentials or quotients" : NULL;
+        if ((flow->is_scaled && !flow->nonlinear) || !reduces_axis(check, use, mask, rank))
+            return NULL;
+        return flow->nonlinear ? "a sum of exponentials or quotients" : "a sum";
+    case OP_DOT: return contracts_axis(check, use, flow->value, mask) ? "a product's sums" : NULL;
+    case OP_YIELD: next->value = carried_on(use, flow->value); return NULL;
     case OP_EXP:
     case OP_EXP2:
     case OP_LOG:
@@ -371,10 +391,14 @@ static const char *harm_of(Check *check, const Op *use, const Flow *flow, Value 
     case OP_DIV:
         if (use->operands[1] == flow->value) next->nonlinear = true;
         break;
+    case OP_MUL: {
+        const Value *by = use->operands[use->operands[0] == flow->value];
+        next->is_scaled |= by != flow->value && by->type.rank > 0;
+        break;
+    }
     case OP_CAST:
     case OP_ADD:
     case OP_SUB:
-    case OP_MUL:
     case OP_NEG:
     case OP_ABS:
     case OP_SIGMOID:
@@ -387,7 +411,7 @@ static const char *harm_of(Check *check, const Op *use, const Flow *flow, Value 
 
 static void trace_masked(Check *check, const Access *access) {
     LIST(Flow) work = {0};
-    LIST_PUSH(check->arena, &work, (Flow){access->op->results[0], false});
+    LIST_PUSH(check->arena, &work, (Flow){access->op->results[0], false, false});
     for (int i = 0; i < work.count && work.count < TRACE_LIMIT; i++) {
         Flow flow = work.items[i];
         const Uses *uses = check_uses(check, flow.value);

@@ -71,11 +71,22 @@ static void relate_tensor(Check *check, Diagnostic *said, const TriedLaunch *tri
 
 /* ---- beyond a tensor ---- */
 
+/// Whether the author does not count on whole blocks: other masks bound each size of the tensor, or the launch is made for any.
+static bool are_bounded_elsewhere(Check *check, const TriedLaunch *tried, const Leaves *extent) {
+    Leaves bounds = {0};
+    leaves_add_any(&bounds, tried->launch);
+    for (LIST_EACH(int, i, tried->trial->accesses)) {
+        const TrialAccess *access = &tried->trial->accesses.items[i];
+        if (!access->is_open && !access->outside && access->wide &&
+            !(access->wide & ~access->bounded))
+            leaves_add_bounds(&bounds, tried->launch, check->function, access->op);
+    }
+    return leaves_are_among(tried->launch, extent, &bounds);
+}
+
 static bool is_certainly_outside(Check *check, const TriedLaunch *tried, const TrialAccess *access,
                                  Leaves *extent) {
     if (!access->outside || access->buffer < 0) return false;
-    // without a mask along some axis the author counts on whole blocks
-    if ((access->wide & ~access->bounded) && tried->sizes != HOST_SIZES_WHOLE) return false;
     int parameter = tried_parameter(tried, access->buffer);
     if (parameter < 0) return false;
     const ConcreteBuffer *memory = &tried->concrete->buffers.items[access->buffer];
@@ -83,6 +94,10 @@ static bool is_certainly_outside(Check *check, const TriedLaunch *tried, const T
         (memory->contents != CONTENTS_INPUT && !launch_leaves(tried->launch, parameter)))
         return false;
     *extent = leaves_of_extent(tried->launch, parameter);
+    // without a mask along some axis the author may count on whole blocks
+    if ((access->wide & ~access->bounded) && tried->sizes != HOST_SIZES_WHOLE &&
+        !are_bounded_elsewhere(check, tried, extent))
+        return false;
     Leaves leaves = {0};
     leaves_add_access(&leaves, tried->launch, check->function, access->op);
     if (leaves_are_certain(tried->launch, &leaves, extent)) return true;

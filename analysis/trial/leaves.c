@@ -286,6 +286,7 @@ typedef struct LeafSearch {
     const HostLaunch *launch;
     Arena *arena;  // freed with the search
     Map seen;
+    bool of_products;  // only of arguments that are sizes, multiplied
 } LeafSearch;
 
 static void follow(LeafSearch *search, const Value *value);
@@ -324,13 +325,16 @@ static void follow(LeafSearch *search, const Value *value) {
             follow_carried(search, owner, value->index - (is_for ? 1 : 0));
     } else if (!op) {
         const HostLaunch *launch = search->launch;
-        if (value->index < launch->argument_count)
-            add_value(search->leaves, launch->arguments[value->index].value);
+        const HostValue *given =
+            value->index < launch->argument_count ? launch->arguments[value->index].value : NULL;
+        bool is_product = search->of_products && given && leaves_is_product(given);
+        if (value->index < launch->argument_count && (is_product || !search->of_products))
+            add_value(search->leaves, given);
     } else if (op->region_count) {
         follow_carried(search, op, value->index);
     } else {
         bool asks = op->code == OP_PROGRAM_ID || op->code == OP_NUM_PROGRAMS;
-        if (asks && value_is_int(op->operands[0], &axis))
+        if (asks && !search->of_products && value_is_int(op->operands[0], &axis))
             leaves_add_grid(search->leaves, search->launch, (int)axis);
         for (int i = 0; i < op->operand_count; i++) follow(search, op->operands[i]);
     }
@@ -370,6 +374,73 @@ typedef struct AccessFollower {
     const Op *op;
     bool is_found;
 } AccessFollower;
+
+/// The sides without lanes of what a mask compares.
+static void follow_limits(LeafSearch *search, const Value *mask, int depth) {
+    enum { DEEPEST = 12 };
+    const Op *op = mask ? mask->op : NULL;
+    if (!op || depth == DEEPEST || op->region_count) return;
+    for (int i = 0; i < op->operand_count; i++) {
+        if (!op_is_ordering(op->code))
+            follow_limits(search, op->operands[i], depth + 1);
+        else if (op->operands[i] && !op->operands[i]->type.rank)
+            follow(search, op->operands[i]);
+    }
+}
+
+/// The shape of a block pointer, of before a loop too.
+static void follow_block_shape(LeafSearch *search, const Value *block) {
+    enum { DEEPEST = 12 };
+    for (int depth = 0; block && depth < DEEPEST; depth++) {
+        const Op *op = block->op, *owner = op || !block->region ? NULL : block->region->parent;
+        bool is_made =
+            op && (op->code == OP_MAKE_BLOCK_POINTER || op->code == OP_MAKE_TENSOR_DESCRIPTOR);
+        if (is_made) follow(search, op->operands[1]);
+        bool is_for = owner && (owner->code == OP_FOR || owner->code == OP_STATIC_FOR);
+        if (is_for && block->index > 0 && block->index + 2 < owner->operand_count)
+            block = owner->operands[block->index + 2];
+        else
+            block = op && op->code == OP_ADVANCE ? op->operands[0] : NULL;
+    }
+}
+
+static bool visit_bounded(void *context, Op *op) {
+    AccessFollower *search = context;
+    if (!is_same_place(op, search->op)) return true;
+    int mask = op_parameter_index(op->code, str_from("mask"));
+    if (op->operands[0]->type.kind != TYPE_POINTER)
+        follow_block_shape(search->leaves, op->operands[0]);
+    else if (mask >= 0 && mask < op->operand_count)
+        follow_limits(search->leaves, op->operands[mask], 0);
+    return true;
+}
+
+void leaves_add_bounds(Leaves *leaves, const HostLaunch *launch, const Function *general,
+                       const Op *op) {
+    LeafSearch search = search_new(leaves, launch);
+    search.of_products = true;
+    AccessFollower place = {.leaves = &search, .op = op};
+    region_walk(general->body, visit_bounded, &place);
+    leaves->is_open = false;  // more than there are is no harm
+    arena_free(search.arena);
+}
+
+static void add_rounded(Leaves *leaves, const HostValue *value) {
+    if (!value || value->kind != HOST_OPERATION) return;
+    for (int i = 0; i < value->count; i++)
+        if (value->operation != HOST_OP_NEXT_POWER_OF_2)
+            add_rounded(leaves, value->items[i]);
+        else if (leaves_is_product(value->items[i]))
+            add_value(leaves, value->items[i]);
+}
+
+void leaves_add_any(Leaves *leaves, const HostLaunch *launch) {
+    for (int axis = 0; axis < launch->grid_rank; axis++)
+        if (leaves_is_product(launch->grid[axis])) add_value(leaves, launch->grid[axis]);
+    for (int i = 0; i < launch->argument_count; i++)
+        add_rounded(leaves, launch->arguments[i].value);
+    leaves->is_open = false;  // more than there are is no harm
+}
 
 static bool visit_place(void *context, Op *op) {
     AccessFollower *search = context;

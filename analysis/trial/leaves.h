@@ -23,6 +23,11 @@ bool leaves_are_of_one(const Leaves *leaves);
 /// What decides which elements an access touches: its address, its mask, what it is under.
 void leaves_add_access(Leaves *leaves, const HostLaunch *launch, const Function *general,
                        const Op *op);
+/// What a mask compares with; of a block pointer its shape.
+void leaves_add_bounds(Leaves *leaves, const HostLaunch *launch, const Function *general,
+                       const Op *op);
+/// Sizes that the launch is made for however little they divide: programs one by one, blocks of the next power of two.
+void leaves_add_any(Leaves *leaves, const HostLaunch *launch);
 /// Whether all of `leaves` are among `others`, or wanted to be equal to one of these.
 bool leaves_are_among(const HostLaunch *launch, const Leaves *leaves, const Leaves *others);
 /// The same, or all are sizes of one tensor; not where there are none.

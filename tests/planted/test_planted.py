@@ -8,7 +8,7 @@ from tests.planted.planted import FOUND, ROOT, check, judge
 LEAST = {
     "axes": 8,
     "launches": 67,
-    "masks": 33,
+    "masks": 36,
     "pointers": 29,
     "reductions": 21,
     "shapes": 33,

@@ -117,7 +117,6 @@ def choose(room: int = 227 * 1024, multiprocessors: int = 132):
     size = lambda extents: SimpleNamespace(numel=lambda: product(extents))  # noqa: E731
     names: dict = {
         "torch": SimpleNamespace(Size=size, version=SimpleNamespace(hip=None)),
-        "triton": SimpleNamespace(cdiv=lambda a, b: -(-a // b)),
         "_card_of": lambda _: (multiprocessors, room),
     }
     exec(text, names)

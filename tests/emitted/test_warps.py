@@ -51,7 +51,6 @@ class Tensor:
 
 
 TORCH = SimpleNamespace(Tensor=Tensor)
-TRITON = SimpleNamespace(next_power_of_2=lambda n: 1 << (n - 1).bit_length() if n else 0)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -67,7 +66,7 @@ def test_warps_follow_the_tile(name: str, tmp_path: Path) -> None:
     said = re.sub(r"\s+", " ", run.stdout).replace("ROWS * BLOCK", "BLOCK * ROWS")
     assert expected in said or expected.replace(LOADED, "dy_ptr, x_ptr") in said
     start = run.stdout.index("def _warps")
-    names: dict = {"torch": TORCH, "triton": TRITON}
+    names: dict = {"torch": TORCH}
     exec(run.stdout[start : run.stdout.index("\n\n\n", start)], names)
     sizes = [1, 1024, 4096, 8192, 16384, 1 << 20]
     warps = names["_warps"]

@@ -13,8 +13,8 @@
 # case: {"class": "neighbours", "call": "m.valid(x, w)", "inputs": {"x": [3, 41], "w": [3]}}
 # case: {"class": "neighbours", "call": "m.differences(x)", "inputs": {"x": [70]}}
 # case: {"class": "neighbours", "call": "m.picky(x, keep)", "inputs": {"x": [70], "keep": {"shape": [70], "dtype": "int32", "low": 0, "high": 1}}}
-# case: {"class": "neighbours", "call": "m.causal_conv(x, w, b)", "inputs": {"x": [2, 19, 10], "w": [10, 4], "b": [10]}}
-# case: {"class": "neighbours", "call": "m.causal_conv(x.transpose(1, 2), w, b)", "inputs": {"x": [2, 10, 19], "w": [10, 4], "b": [10]}}
+# case: {"class": "neighbours", "call": "m.causal_conv(x, w, b)", "inputs": {"x": [2, 7, 10], "w": [10, 4], "b": [10]}}
+# case: {"class": "neighbours", "call": "m.causal_conv(x.transpose(1, 2), w, b)", "inputs": {"x": [2, 10, 7], "w": [10, 4], "b": [10]}}
 # case: {"class": "neighbours", "call": "m.mix(x, u)", "inputs": {"x": [2, 9, 21], "u": [21]}}
 # case: {"class": "neighbours", "call": "m.mix(x[:, ::2], u)", "inputs": {"x": [2, 9, 21], "u": [21]}}
 # case: {"class": "neighbours", "call": "m.part(x)", "inputs": {"x": [10, 21]}}

@@ -1,7 +1,7 @@
 """Products with tiles of their own: sizes that no tile divides, rows left out, masks that differ, numbers drawn by tile."""
 
-# case: {"class": "products", "call": "m.tail(a, b)", "wide": true, "inputs": {"a": {"shape": [80, 45], "dtype": "float32"}, "b": {"shape": [45, 80], "dtype": "float32"}}}
-# case: {"class": "products", "call": "m.first_rows(a, b, 50)", "wide": true, "inputs": {"a": {"shape": [70, 40], "dtype": "float32"}, "b": {"shape": [40, 66], "dtype": "float32"}}}
+# case: {"class": "products", "call": "m.tail(a, b)", "wide": true, "inputs": {"a": {"shape": [96, 45], "dtype": "float32"}, "b": {"shape": [45, 96], "dtype": "float32"}}}
+# case: {"class": "products", "call": "m.first_rows(a, b, 65)", "wide": true, "inputs": {"a": {"shape": [70, 40], "dtype": "float32"}, "b": {"shape": [40, 66], "dtype": "float32"}}}
 # case: {"class": "products", "call": "m.narrow(a, b, 37, 41)", "wide": true, "inputs": {"a": {"shape": [70, 45], "dtype": "float32"}, "b": {"shape": [45, 75], "dtype": "float32"}}}
 # case: {"class": "products", "call": "m.tril(a, b)", "wide": true, "inputs": {"a": {"shape": [70, 45], "dtype": "float32"}, "b": {"shape": [45, 70], "dtype": "float32"}}}
 # case: {"class": "products", "call": "m.dropped(x, w, 0.4, 123)", "wide": true, "inputs": {"x": {"shape": [70, 45], "dtype": "float32"}, "w": {"shape": [45, 75], "dtype": "float32"}}}
@@ -29,7 +29,7 @@ def tail(a, b):
     M, K = a.shape
     N = b.shape[1]
     c = torch.empty((M, N), dtype=a.dtype)
-    tail_kernel[(M // 16, N // 16)](a, b, c, M, N, K, BM=16, BN=16, BK=16)
+    tail_kernel[(M // 32, N // 32)](a, b, c, M, N, K, BM=32, BN=32, BK=16)
     return c
 
 
@@ -60,8 +60,8 @@ def first_rows(a, b, rows):
     K = a.shape[1]
     N = b.shape[1]
     c = torch.zeros((a.shape[0], N), dtype=a.dtype)
-    first_rows_kernel[(triton.cdiv(rows, 16) - 1, triton.cdiv(N, 16))](
-        a, b, c, a.shape[0], N, K, BM=16, BN=16, BK=16
+    first_rows_kernel[(triton.cdiv(rows, 32) - 1, triton.cdiv(N, 32))](
+        a, b, c, a.shape[0], N, K, BM=32, BN=32, BK=16
     )
     return c
 
@@ -93,8 +93,8 @@ def narrow(a, b, top, left):
     M, K = a.shape
     N = b.shape[1]
     c = torch.empty((M, N), dtype=a.dtype)
-    narrow_kernel[(triton.cdiv(M, 16), triton.cdiv(N, 16))](
-        a, b, c, M, N, K, top, left, BM=16, BN=16, BK=16
+    narrow_kernel[(triton.cdiv(M, 32), triton.cdiv(N, 32))](
+        a, b, c, M, N, K, top, left, BM=32, BN=32, BK=16
     )
     return c
 
@@ -127,7 +127,7 @@ def tril_kernel(a_ptr, b_ptr, c_ptr, N, K, BM: tl.constexpr, BN: tl.constexpr, B
 def tril(a, b):
     N, K = a.shape
     c = torch.empty((N, N), dtype=a.dtype)
-    tril_kernel[(triton.cdiv(N, 16), triton.cdiv(N, 16))](a, b, c, N, K, BM=16, BN=16, BK=16)
+    tril_kernel[(triton.cdiv(N, 32), triton.cdiv(N, 32))](a, b, c, N, K, BM=32, BN=32, BK=16)
     return c
 
 
@@ -163,8 +163,8 @@ def dropped(x, w, p, seed):
     M, K = x.shape
     N = w.shape[1]
     y = torch.empty((M, N), dtype=x.dtype)
-    dropped_kernel[(triton.cdiv(M, 16), triton.cdiv(N, 16))](
-        x, w, y, M, N, K, p, seed, BM=16, BN=16, BK=16
+    dropped_kernel[(triton.cdiv(M, 32), triton.cdiv(N, 32))](
+        x, w, y, M, N, K, p, seed, BM=32, BN=32, BK=16
     )
     return y
 
@@ -197,6 +197,6 @@ def stats(x, w):
     M, K = x.shape
     N = w.shape[1]
     y = torch.empty((M, N), dtype=x.dtype)
-    s = torch.empty((triton.cdiv(N, 16), M), dtype=torch.float32)
-    stats_kernel[(triton.cdiv(M, 16), triton.cdiv(N, 16))](x, w, y, s, M, N, K, BM=16, BN=16, BK=16)
+    s = torch.empty((triton.cdiv(N, 32), M), dtype=torch.float32)
+    stats_kernel[(triton.cdiv(M, 32), triton.cdiv(N, 32))](x, w, y, s, M, N, K, BM=32, BN=32, BK=16)
     return y, s

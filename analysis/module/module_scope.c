@@ -289,8 +289,9 @@ static int flags_of_text(Str text) {
 
 static int flags_of_name(Str dotted) {
     // Other compilers have decorators of the same name.
-    static const char *const others[] = {"numba",  "torch", "jax",       "cupy", "tilelang",
-                                         "taichi", "warp",  "functools", "mlx",  "cutlass"};
+    static const char *const others[] = {"numba",    "torch",   "jax",   "cupy",
+                                         "tilelang", "taichi",  "warp",  "functools",
+                                         "mlx",      "cutlass", "flydsl"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         size_t size = str_from(others[i]).size;
         if (str_starts(dotted, others[i]) && (dotted.size == size || dotted.data[size] == '.'))

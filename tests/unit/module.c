@@ -30,6 +30,7 @@ static bool is_jit(const char *name) {
 
 TEST(decorators) {
     build_module("import triton\nfrom triton import jit, autotune as tune\nimport numba\n"
+                 "import flydsl.compiler as flyc\n"
                  "import project\nmy_jit = triton.jit\n"
                  "def wrap(f):\n    return triton.jit(f)\n"
                  "@triton.jit\ndef a(): pass\n"
@@ -39,12 +40,13 @@ TEST(decorators) {
                  "@wrap\ndef e(): pass\n"
                  "@project.special_jit\ndef f(): pass\n"
                  "@numba.jit\ndef g(): pass\n"
+                 "@flyc.jit\ndef k(): pass\n"
                  "@staticmethod\ndef h(): pass\n"
                  "def i(): pass\ni = tune(configs=[], key=[])(jit(i))\n"
                  "def j(): pass\n");
     const char *const compiled[] = {"a", "b", "c", "d", "e", "f", "i"};
     for (size_t k = 0; k < sizeof compiled / sizeof *compiled; k++) CHECK(is_jit(compiled[k]));
-    const char *const plain[] = {"g", "h", "j", "wrap"};
+    const char *const plain[] = {"g", "h", "j", "k", "wrap"};
     for (size_t k = 0; k < sizeof plain / sizeof *plain; k++) CHECK(!is_jit(plain[k]));
     CHECK(find("i")->is_autotuned);
     finish();

@@ -1,6 +1,6 @@
 // A kernel may load more than it uses, and drop the rest by another mask later: the end of a row's last tile, the element in
 // front of its first. The gradient is 0 there, and these elements are another program's, or nobody's: a plain store of 0 would
-// overwrite what that program stored.
+// overwrite what that program stored. An atomic addition of 0 would not, but a sum that takes its place is stored under its mask.
 #include "autodiff/finiteness/guard_stores.h"
 
 #include "analysis/build/build.h"
@@ -13,7 +13,7 @@ static bool is_among(const Map *parameters, const Value *root) {
     return false;
 }
 
-/// What a plain store gives to a gradient, or adds to it; NULL of other stores. What a running gradient is set to counts as it
+/// What a store or an atomic addition gives to a gradient, or adds to it; NULL of other stores. What a running gradient is set to counts as it
 /// is, 0 or not.
 static const Value *given_by(const Differentiation *state, const Op *store) {
     const Value *root = pointer_root(store->operands[0]), *value = store->operands[1];
@@ -57,9 +57,11 @@ static bool leaves_out(const Guard *guard, const Value *mask, Slot slot) {
 static bool visit_store(void *context, Op *op) {
     Guard *guard = context;
     const Finiteness *finiteness = guard->finiteness;
-    if (op->code != OP_STORE || op->operand_count < 3) return true;
+    if ((op->code != OP_STORE && op->code != OP_ATOMIC_ADD) || op->operand_count < 3) return true;
     const Value *given = given_by(guard->state, op), *pointer = op->operands[0];
     bool is_whole = guard->condition->reach == REACH_ALL;
+    if (is_whole && op->code == OP_ATOMIC_ADD)
+        return true;  // of all programs: no other place is meant
     for (Slot slot = is_whole ? 0 : 1; given && slot < (is_whole ? 1 : MASK_MOST_SLOTS); slot++) {
         Value *mask = access_mask(op);
         if (!finiteness_varies(finiteness, given, slot) || leaves_out(guard, mask, slot)) continue;

@@ -216,6 +216,36 @@ def test_what_both_branches_load_is_loaded_once(workspace: Workspace) -> None:
     assert kernel.count("tl.load(dy_ptr") == 1, kernel
 
 
+UNBOUNDED = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    pid = tl.program_id(0)
+    rm = pid // tl.cdiv(N, BN) * BM + tl.arange(0, BM)
+    rn = pid % tl.cdiv(N, BN) * BN + tl.arange(0, BN)
+    rk = tl.arange(0, BK)
+    acc = tl.zeros((BM, BN), dtype=tl.float32)
+    for k in range(0, K, BK):
+        a = tl.load(a_ptr + rm[:, None] * K + (k + rk)[None, :])
+        b = tl.load(b_ptr + (k + rk)[:, None] * N + rn[None, :])
+        acc += tl.dot(a, b)
+    inside = (rm[:, None] < M) & (rn[None, :] < N)
+    tl.store(c_ptr + rm[:, None] * N + rn[None, :], acc, mask=inside)
+"""
+
+
+def test_sums_of_programs_are_stored_within_the_bounds_of_the_output(workspace: Workspace) -> None:
+    """Loads without a mask read into the next row; a gradient of 0 is not to be stored there."""
+    workspace.write({"a.py": UNBOUNDED})
+    backward = workspace.tad("--backward", "a.py", "--no-proof").stdout
+    kernels = backward.split("def k_backward", 1)[1].split("class KFunction")[0]
+    stores = [line for line in kernels.splitlines() if "tl.store(d" in line]
+    assert len(stores) == 2 and all("mask=" in line for line in stores), kernels
+
+
 READ_ROWS = """
 import triton
 import triton.language as tl

@@ -233,11 +233,11 @@ def test_a_stride_that_a_helper_gives_is_no_choice_of_the_caller(tmp_path: Path)
     assert kernel["status"] == "proved", kernel["reason"]
 
 
-# The first row has nothing to weigh: 0 / 0.
+# The first row has nothing to weigh: 0 / 0, which the scale of all rows meets.
 EMPTY_ROW = (
     HEAD
     + """@triton.jit
-def weighted_kernel(x_ptr, v_ptr, y_ptr, n, BLOCK: tl.constexpr):
+def weighted_kernel(x_ptr, v_ptr, scale_ptr, y_ptr, n, BLOCK: tl.constexpr):
     row = tl.program_id(0)
     lanes = tl.arange(0, BLOCK)
     inside = lanes < row
@@ -245,13 +245,13 @@ def weighted_kernel(x_ptr, v_ptr, y_ptr, n, BLOCK: tl.constexpr):
     p = tl.exp(x - tl.max(x, axis=0))
     v = tl.load(v_ptr + lanes, mask=lanes < n, other=0.0)
     y = tl.sum(p * v, axis=0) / tl.sum(p, axis=0)
-    tl.store(y_ptr + row, y)
+    tl.store(y_ptr + row, y * tl.load(scale_ptr))
 
 
-def weighted(x, v):
+def weighted(x, v, scale):
     n = x.shape[1]
     y = torch.empty(x.shape[0], device=x.device)
-    weighted_kernel[(x.shape[0],)](x, v, y, n, BLOCK=triton.next_power_of_2(n))
+    weighted_kernel[(x.shape[0],)](x, v, scale, y, n, BLOCK=triton.next_power_of_2(n))
     return y
 """
 )

@@ -149,6 +149,7 @@ static void pass_accumulate(Differentiation *state) {
 
 static void pass_guard(Differentiation *state) {
     function_choose_late(state->backward);
+    guard_stores(state);
     guard_padding(state);
     guard_drop_needless(state);
     guard_stores(state);

@@ -28,10 +28,35 @@ static bool mask_leaves_out(const Finiteness *finiteness, const Value *mask, Slo
     return mask && fact_is_false(finiteness_fact(finiteness, mask, slot));
 }
 
+/// Whether the elements of an address come back into bounds: by a remainder, a minimum or a choice.
+static bool is_brought_back(const Value *address, int depth) {
+    enum { DEEPEST = 12 };
+    const Op *op = address ? address->op : NULL;
+    if (!op || address->type.rank == 0 || depth > DEEPEST) return depth > DEEPEST;
+    bool is_number = address->type.kind == TYPE_NUMBER;
+    if (is_number && (op->code == OP_MOD || op->code == OP_MINIMUM || op->code == OP_WHERE ||
+                      op->code == OP_LOAD))
+        return true;
+    for (int i = 0; i < op->operand_count; i++)
+        if (is_brought_back(op->operands[i], depth + 1)) return true;
+    return false;
+}
+
+/// Whether a load without a bound of its own reads on where a bound leaves elements out: what lies there may hold anything.
+static bool reads_beyond(const Finiteness *finiteness, const Op *load, const Value *mask,
+                         Slot slot) {
+    return finiteness->condition->is_beyond && slot != SLOT_COUNTS &&
+           finiteness_varies(finiteness, load->operands[0], slot) &&
+           !(mask && finiteness_varies(finiteness, mask, slot)) &&
+           !is_brought_back(load->operands[0], 0);
+}
+
 static Fact fact_of_load(const Finiteness *finiteness, const Op *op, Slot slot) {
     const Value *mask = access_mask(op);
     const Value *kept = tape_value(finiteness->state, op);
     if (kept) return finiteness_fact(finiteness, kept, slot);
+    if (value_is_float(op->results[0]) && reads_beyond(finiteness, op, mask, slot))
+        return fact_anything();
     Fact data = fact_data(slot == SLOT_COUNTS);
     data.slope = SLOPE_ANY;
     if (!mask || slot == SLOT_COUNTS)

@@ -8,6 +8,7 @@
 #include "autodiff/finiteness/finiteness.h"
 #include "autodiff/finiteness/guard_masks.h"
 #include "autodiff/rewrite/algebra.h"
+#include "autodiff/tape/tape.h"
 
 enum { MOST_MASKS = 8 };  // of one value under one condition
 
@@ -78,6 +79,35 @@ static Value *masked_below(Guard *guard, Builder *builder, Value *tile, Slot slo
     return result;
 }
 
+/// A load that only this operand comes from, below casts and transpositions, gets the mask itself and reads nothing beyond. False
+/// where it stays as it is.
+static bool mask_load(Guard *guard, Value *tile, Slot slot) {
+    enum { MASK = 1, OTHER = 2 };
+    Map readers = function_readers(guard->arena, guard->state->backward);
+    while (value_readers(&readers, tile)->count == 1 && tile->op && tile->op->code != OP_LOAD) {
+        const Op *op = tile->op;
+        slot = finiteness_operand_slot(guard->finiteness, op, 0, slot);
+        if ((op->code != OP_CAST && op->code != OP_TRANS) || slot == NO_SLOT) return false;
+        tile = op->operands[0];
+    }
+    Op *load = tile->op;
+    bool is_kept = load && load->code == OP_LOAD && tape_value(guard->state, load);
+    if (!load || load->code != OP_LOAD || is_kept || value_readers(&readers, tile)->count != 1 ||
+        load->operand_count <= OTHER || load->operands[0]->type.kind == TYPE_BLOCK_POINTER)
+        return false;
+    Value *mask = access_mask(load), *other = load->operands[OTHER];
+    if (mask && !(other && is_number(other, 0))) return false;
+    Builder builder = builder_before(guard, load);
+    Value *more = guard_mask(guard, &builder, tile, slot);
+    if (!more) return false;
+    if (is_turned(guard))
+        more = build_unary(&builder, more->type.rank ? OP_INVERT : OP_LOGICAL_NOT, more);
+    if (mask) more = build_binary(&builder, OP_AND, mask, more);
+    if (!mask) op_set_operand(load, OTHER, build_float(&builder, 0.0));
+    op_set_operand(load, MASK, more);
+    return guard->changed = true;
+}
+
 static Fact fact_at(const Guard *guard, const Value *value, Slot slot) {
     return finiteness_fact(guard->finiteness, value, slot);
 }
@@ -108,6 +138,10 @@ static bool mask_causes(Guard *guard, Op *op, Slot slot) {
         if (from == NO_SLOT || !finiteness_varies(guard->finiteness, factor, from) ||
             fact_is_finite(fact_at(guard, factor, from)))
             continue;
+        if (mask_load(guard, factor, from)) {
+            found = true;
+            continue;
+        }
         Builder builder = builder_before(guard, op);
         Value *result = masked_below(guard, &builder, factor, from);
         if (!result) continue;
@@ -171,6 +205,7 @@ static bool mask_origin(Guard *guard, Value *value, Slot slot) {
 static void mask_operand(Guard *guard, Op *op, int index, Slot slot) {
     Value *tile = op->operands[index];
     if (is_spoilt(guard, tile, slot) && tile->op && mask_origin(guard, tile, slot)) return;
+    if (mask_load(guard, tile, slot)) return;
     Builder builder = builder_before(guard, op);
     Value *result = masked_below(guard, &builder, tile, slot);
     if (!result) return;

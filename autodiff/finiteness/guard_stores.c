@@ -13,8 +13,8 @@ static bool is_among(const Map *parameters, const Value *root) {
     return false;
 }
 
-/// What a store or an atomic addition gives to a gradient, or adds to it; NULL of other stores. What a running gradient is set to counts as it
-/// is, 0 or not.
+/// What a store or an atomic addition gives to a gradient, or adds to it; NULL of other stores. What a running gradient is set
+/// to counts as it is, 0 or not.
 static const Value *given_by(const Differentiation *state, const Op *store) {
     const Value *root = pointer_root(store->operands[0]), *value = store->operands[1];
     const Op *sum = value->op;
@@ -66,7 +66,7 @@ static bool visit_store(void *context, Op *op) {
         Value *mask = access_mask(op);
         if (!finiteness_varies(finiteness, given, slot) || leaves_out(guard, mask, slot)) continue;
         Fact fact = finiteness_fact(finiteness, given, slot);
-        if (!fact_is(fact, 0) || fact.counts) continue;
+        if (!(fact.is_zero || fact_is(fact, 0)) || fact.counts) continue;
         Builder builder = {.function = guard->state->backward,
                            .region = op->parent,
                            .before = op,

@@ -80,6 +80,7 @@ Execution execution_new(const Executor *executor, const Perturbation *perturbati
     run.memory = memory_new(run.arena);
     run.memory->rounds_contents = executor->rounds_contents;
     run.memory->fills_zero = configuration->fills_zero;
+    run.memory->zeros_yield = executor->zeros_yield;
     run.buffers = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
     run.gradients = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);
     run.parts = ARENA_ARRAY(run.arena, MemoryBuffer *, count + 1);

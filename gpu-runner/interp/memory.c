@@ -295,12 +295,23 @@ static void note_reader(VirtualMemory *memory, const MemoryBuffer *buffer, const
         memory->kernel, memory->line, (long long)(page->first + at), buffer->name);
 }
 
+/// A 0 where another program has stored to.
+static bool yields(const VirtualMemory *memory, const MemoryBuffer *buffer, const Page *page,
+                   int at, const Element *element) {
+    bool by_other = page->writer[at] && page->writer[at] != memory->program + 1;
+    return memory->zeros_yield && buffer->is_gradient && by_other && element->number == 0;
+}
+
 bool memory_store(VirtualMemory *memory, int64_t address, Element element) {
     int64_t offset;
     MemoryBuffer *buffer = buffer_at(memory, address, &offset, "writes");
     if (!buffer) return false;
     Page *page = page_of(memory, buffer, offset);
     int at = (int)(offset - page->first);
+    if (yields(memory, buffer, page, at, &element)) {
+        memory->zeros_yielded++;
+        return true;
+    }
     check_owner(memory, buffer, page, at, &element);
     note_overwrite(memory, buffer, page, at);
     note_reader(memory, buffer, page, at);

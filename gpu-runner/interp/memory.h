@@ -103,6 +103,9 @@ typedef struct VirtualMemory {
     Findings findings;
     bool fills_zero;       // masked-off loads without `other` read 0
     bool rounds_contents;  // what buffers hold at first are numbers of their types
+    bool
+        zeros_yield;  // of two programs that store to an element of a gradient, one a 0, the other counts
+    int64_t zeros_yielded;  // how often one did
     // Where execution is, kept by the interpreter.
     int32_t program;
     int64_t lane;  // whose access is at work; negative: none

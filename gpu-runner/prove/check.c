@@ -9,6 +9,7 @@
 #include "gpu-runner/execute/large.h"
 #include "gpu-runner/execute/same_values.h"
 #include "gpu-runner/execute/stored.h"
+#include "gpu-runner/execute/zeros.h"
 #include "gpu-runner/prove/certain.h"
 
 enum { ELEMENT_TRIALS = 96 };
@@ -519,13 +520,20 @@ static void check_backward(Checker *checker) {
     // a made-up configuration in which programs collide proves nothing against the gradient
     const VirtualMemory *memory = checker->forward.memory;
     bool fails = result->status == CHECK_FAILED;
+    if (fails && !memory->overwritten)
+        result->overwrites = zeros_overwrite(&checker->executor, &checker->forward);
+    if (result->overwrites)
+        result->reason =
+            arena_printf(checker->arena, "%s; programs store zeros over the gradients of others",
+                         result->reason);
     bool races = memory->overwritten_by_two && result->findings.count > first;
     const char *buffer = memory->overwritten_buffer;
     if ((!fails && !races) || !checker->problem->configuration->is_guess) return;
     if (memory->overwritten && places_are_launched(checker->arena, checker->problem, buffer, false))
         return;
     result->is_contradicted = fails;
-    if (!memory->overwritten && readers_meet(checker)) result->cause = CHECK_CAUSE_READERS_MEET;
+    if (!memory->overwritten && !result->overwrites && readers_meet(checker))
+        result->cause = CHECK_CAUSE_READERS_MEET;
     if (!memory->overwritten) return;
     if (memory->overwritten_by_two) {
         conclude(checker, CHECK_INVALID, "%s", memory->overwritten);

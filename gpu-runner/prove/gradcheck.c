@@ -384,8 +384,8 @@ static bool has_shapes(const PlanConfiguration *configuration) {
 static bool check_spread(Gradcheck *check, const PlanConfiguration *configuration,
                          const CheckResult *result) {
     bool is_launch = configuration->origin == SPEC_LAUNCHER;
-    if (check->budget.steps > check->most_steps || result->cause == CHECK_CAUSE_LAUNCH)
-        return false;
+    bool is_settled = result->cause == CHECK_CAUSE_LAUNCH || result->overwrites;
+    if (check->budget.steps > check->most_steps || is_settled) return false;
     bool is_doubt = configuration->is_guess && result->status == CHECK_UNPROVED &&
                     result->is_contradicted && !is_launch;
     if (!is_launch && !is_doubt && (!configuration->is_guess || result->status != CHECK_FAILED))
@@ -495,7 +495,8 @@ static void check_one(Gradcheck *check, PlanConfiguration *configuration) {
     bool may_overlap =
         is_of_guessed_ranks(configuration, &result, problem.input_count) ||
         (configuration->origin == SPEC_KERNEL && result.cause == CHECK_CAUSE_READERS_MEET);
-    if (may_overlap && !configuration->is_fallback && result.status == CHECK_FAILED) {
+    bool is_doubtful = may_overlap && !configuration->is_fallback && !result.overwrites;
+    if (is_doubtful && result.status == CHECK_FAILED) {
         SharedElements shared = {configuration, problem, result};
         LIST_PUSH(check->arena, &check->shared, shared);
         return;

@@ -84,9 +84,7 @@ static bool is_compiler_builtin(Arena *arena, const FunctionDefinition *callee) 
         if (str_is(written, "builtin") || str_is(written, "extern")) return true;
         ScopeEntry entry = scope_of_expression(arena, callee->module, decorator);
         const FunctionDefinition *marker = entry.kind == SCOPE_FUNCTION ? entry.function : NULL;
-        if (marker &&
-            text_contains(node_text(marker->module->source, marker->node), "__triton_builtin__"))
-            return true;
+        if (marker && scope_marks_builtin(marker)) return true;
     }
     return false;
 }
@@ -103,6 +101,11 @@ static Value *call_function(Lowering *lowering, const FunctionDefinition *callee
         bool is_known = value && (value->constant || value->type.kind != TYPE_UNKNOWN) &&
                         !value_is_none(value) && value->type.is_constexpr;
         return is_known ? value : lowering_opaque(lowering, "what a Python function returns");
+    }
+    if (!callee->is_jit && scope_is_language(callee->module)) {
+        OpCode code = op_find(callee->name);
+        if (code != OP_COUNT) return lower_operation(lowering, code, arguments, node);
+        return lowering_silent(lowering, "Python of Triton's own");
     }
     if (!callee->is_jit && is_compiler_builtin(lowering->arena, callee))
         return lowering_unknown(lowering, node,

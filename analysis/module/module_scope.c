@@ -49,6 +49,14 @@ bool scope_language_name(Str dotted, Str *name) {
     return true;
 }
 
+bool scope_is_language(const Module *module) {
+    static const char folder[] = "triton/language/";
+    Str path = str_from(module->source->path ? module->source->path : "");
+    if (str_starts(path, folder) || text_contains(path, "/triton/language/")) return true;
+    // seen from within that folder
+    return text_contains(module->source->text, "\nfrom ..runtime.jit import ");
+}
+
 OpCode scope_find_operation(Str name) {
     OpCode code = op_find(name);
     if (code != OP_COUNT || !str_starts(name, "math.") || name.size > 64) return code;
@@ -306,12 +314,17 @@ static int flags_of_name(Str dotted) {
     return flags;
 }
 
+bool scope_marks_builtin(const FunctionDefinition *decorator) {
+    Str text = node_text(decorator->module->source, decorator->node);
+    return text_contains(text, "__triton_builtin__") || text_contains(text, "TRITON_BUILTIN");
+}
+
 static int flags_of_entry(Arena *arena, ScopeEntry entry, Str spelled, int depth) {
     switch (entry.kind) {
     case SCOPE_EXTERNAL: return flags_of_name(entry.dotted);
     case SCOPE_FUNCTION: {
         const FunctionDefinition *function = entry.function;
-        if (function->is_jit) return 0;
+        if (function->is_jit || scope_marks_builtin(function)) return 0;
         return flags_of_name(function->name) |
                flags_of_text(node_text(function->module->source, function->node));
     }

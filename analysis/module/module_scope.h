@@ -85,6 +85,12 @@ ScopeEntry scope_follow_alias(Arena *arena, ScopeEntry entry);
 /// "exp" for "triton.language.exp"; false when `dotted` is not under triton.language.
 bool scope_language_name(Str dotted, Str *name);
 
+/// Whether the file is one of triton.language itself, as in a copy of Triton. There plain Python may be called in kernels: Triton goes
+/// by the name of a function's module.
+bool scope_is_language(const Module *module);
+/// Whether a decorator makes a builtin of the compiler: Python that builds Triton's IR.
+bool scope_marks_builtin(const FunctionDefinition *decorator);
+
 /// The operation that `name` under triton.language is; also what tl.math had in older releases. OP_COUNT: none.
 OpCode scope_find_operation(Str name);
 

@@ -216,3 +216,64 @@ def test_operations_of_what_is_not_known_are_no_errors(workspace: Workspace) -> 
     workspace.write({"main.py": UNKNOWN_MODULE})
     result = workspace.tad("--check", "main.py", "-f", "json")
     assert "wrong-argument" not in result.names, result.stdout
+
+
+CORE = """from functools import wraps
+
+from ..runtime.jit import jit
+
+TRITON_BUILTIN = "__triton_builtin__"
+
+
+def builtin(fn):
+    @wraps(fn)
+    def wrapper(*args, **kwargs):
+        if kwargs.get("_builder") is None:
+            raise ValueError("Did you forget to add @triton.jit ?")
+        return fn(*args, **kwargs)
+
+    setattr(wrapper, TRITON_BUILTIN, True)
+    return wrapper
+
+
+def _unwrapped(value):
+    try:
+        return value.value
+    except AttributeError:
+        return value
+
+
+@builtin
+def maximum(x, y, _builder=None):
+    return [_unwrapped(value) for value in (x, y)]
+
+
+@builtin
+def mystery(x, _builder=None):
+    return _unwrapped(x)
+"""
+STANDARD = """from ..runtime.jit import jit
+from . import core
+
+
+@jit
+def largest(x):
+    y: core.constexpr = core._unwrapped(x)
+    return core.mystery(core.maximum(x, 0)) + y
+"""
+
+
+@pytest.mark.parametrize("folder", ["triton/language/", "python/triton/language/", ""])
+def test_a_copy_of_tritons_own_library_has_no_errors(workspace: Workspace, folder: str) -> None:
+    # Python in these files runs in the compiler: Triton allows it by the name of its module.
+    workspace.write({f"{folder}core.py": CORE, f"{folder}standard.py": STANDARD, f"{folder}__init__.py": ""})
+    result = workspace.tad("--check", f"{folder}core.py", f"{folder}standard.py", "-f", "json")
+    assert result.names == [], result.stdout
+
+
+def test_elsewhere_plain_python_is_still_an_error(workspace: Workspace) -> None:
+    text = STANDARD.replace("from ..runtime.jit import jit", "from triton import jit")
+    workspace.write({"mine/core.py": CORE.split("@builtin")[0].replace("from ..runtime.jit", "from triton")})
+    workspace.write({"mine/standard.py": text, "mine/__init__.py": ""})
+    result = workspace.tad("--check", "mine/standard.py", "-f", "json")
+    assert "undecorated-helper" in result.names, result.stdout

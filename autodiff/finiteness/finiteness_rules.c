@@ -33,10 +33,9 @@ static bool is_brought_back(const Value *address, int depth) {
     enum { DEEPEST = 12 };
     const Op *op = address ? address->op : NULL;
     if (!op || address->type.rank == 0 || depth > DEEPEST) return depth > DEEPEST;
-    bool is_number = address->type.kind == TYPE_NUMBER;
-    if (is_number && (op->code == OP_MOD || op->code == OP_MINIMUM || op->code == OP_WHERE ||
-                      op->code == OP_LOAD))
-        return true;
+    bool is_bounded = op->code == OP_MOD || op->code == OP_MINIMUM;
+    bool is_chosen = op->code == OP_WHERE || op->code == OP_LOAD;
+    if (address->type.kind == TYPE_NUMBER && (is_bounded || is_chosen)) return true;
     for (int i = 0; i < op->operand_count; i++)
         if (is_brought_back(op->operands[i], depth + 1)) return true;
     return false;

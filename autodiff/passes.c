@@ -7,6 +7,7 @@
 #include "analysis/launches/launch_contents.h"
 #include "analysis/launches/launch_joined.h"
 #include "autodiff/addresses/log_sums.h"
+#include "autodiff/addresses/quotients.h"
 #include "autodiff/atomics/one_element.h"
 #include "autodiff/finiteness/guard.h"
 #include "autodiff/finiteness/guard_stores.h"
@@ -65,6 +66,7 @@ static void pass_choices(Differentiation *state) { function_open_choices(state->
 static void pass_simplify(Differentiation *state) {
     function_simplify(state->primal);
     function_share(state->primal);
+    if (function_chain_quotients(state->primal)) function_share(state->primal);
     function_settle_known_branches(state->primal);
     function_hoist(state->primal);
 }

@@ -1,0 +1,106 @@
+// From digits of a number that are spelled by several divisors to one chain of quotients.
+#include "autodiff/addresses/quotients.h"
+
+#include "analysis/build/build.h"
+#include "analysis/build/infer.h"
+#include "analysis/build/value_poly.h"
+
+typedef struct Divisions {
+    Function *function;
+    LIST(Op *) all;  // quotients and remainders of whole numbers
+    bool found;
+} Divisions;
+
+static bool is_division(const Op *op) { return op->code == OP_FLOORDIV || op->code == OP_MOD; }
+
+/// Of numbers of a program: those of constexprs are Python's, which rounds another way.
+static bool visit(void *context, Op *op) {
+    Divisions *divisions = context;
+    if (!is_division(op)) return true;
+    Type type = op->results[0]->type;
+    bool is_whole = type.kind == TYPE_NUMBER && dtype_is_integer(type.element);
+    if (is_whole && !type.is_constexpr && !op->results[0]->constant)
+        LIST_PUSH(divisions->function->arena, &divisions->all, op);
+    return true;
+}
+
+/// `all / part`, where that is a size above 1; or NULL.
+static const Poly *times_in(Arena *arena, const Poly *all, const Poly *part) {
+    int64_t number;
+    if (poly_is_constant(part, &number) && number <= 1) return NULL;
+    const Poly *times = poly_divide_exact(arena, all, part);
+    bool is_one = times && poly_is_constant(times, &number) && number <= 1;
+    return is_one ? NULL : times;
+}
+
+/// The largest size that `value` is divided by and that goes into `divisor`; NULL where there is none. `*times`: how often.
+static Value *finer_divisor(const Divisions *divisions, const Value *value, const Poly *divisor,
+                            const Poly **times) {
+    Arena *arena = divisions->function->arena;
+    Value *best = NULL;
+    for (LIST_EACH(int, i, divisions->all)) {
+        const Op *other = divisions->all.items[i];
+        if (other->operands[0] != value) continue;
+        const Poly *part = value_poly(arena, other->operands[1]);
+        const Poly *often = times_in(arena, divisor, part);
+        if (!often || (best && !times_in(arena, part, value_poly(arena, best)))) continue;
+        best = other->operands[1];
+        *times = often;
+    }
+    return best;
+}
+
+static Builder builder_before(const Divisions *divisions, Op *op) {
+    return (Builder){
+        .function = divisions->function, .region = op->parent, .before = op, .range = op->range};
+}
+
+/// `x // (B * C)`, with `x // C` or `x % C` in the kernel.
+static void chain_quotient(Divisions *divisions, Op *op) {
+    Arena *arena = divisions->function->arena;
+    const Poly *times = NULL;
+    Value *divisor =
+        finer_divisor(divisions, op->operands[0], value_poly(arena, op->operands[1]), &times);
+    if (!divisor || divisor->op == op) return;
+    Builder builder = builder_before(divisions, op);
+    Value *quotient = build_binary(&builder, OP_FLOORDIV, op->operands[0], divisor);
+    if (!type_equal(quotient->type, op->operands[0]->type)) return;
+    op_set_operand(op, 0, quotient);
+    op_set_operand(op, 1, build_poly(&builder, times));
+    divisions->found = true;
+}
+
+/// `x % (B * C) // C` and `x % (B * C) % C`, with `x // C` or `x % C` in the kernel.
+static void chain_remainder(Divisions *divisions, Op *op) {
+    Arena *arena = divisions->function->arena;
+    const Op *rest = op->operands[0]->op;
+    const Poly *times = NULL;
+    if (!rest || rest->code != OP_MOD || rest->operands[0]->type.is_constexpr) return;
+    Value *divisor =
+        finer_divisor(divisions, rest->operands[0], value_poly(arena, rest->operands[1]), &times);
+    if (!divisor || !poly_equal(value_poly(arena, divisor), value_poly(arena, op->operands[1])))
+        return;
+    if (!type_equal(rest->operands[0]->type, op->operands[0]->type)) return;
+    if (op->code == OP_MOD) {
+        op_set_operand(op, 0, rest->operands[0]);
+        divisions->found = true;
+        return;
+    }
+    Builder builder = builder_before(divisions, op);
+    Value *quotient = build_binary(&builder, OP_FLOORDIV, rest->operands[0], divisor);
+    Value *digit = build_binary(&builder, OP_MOD, quotient, build_poly(&builder, times));
+    if (!type_equal(digit->type, op->results[0]->type)) return;
+    digit->name = op->results[0]->name;
+    region_replace_uses(divisions->function->body, op->results[0], digit);
+    divisions->found = true;
+}
+
+bool function_chain_quotients(Function *function) {
+    Divisions divisions = {.function = function};
+    region_walk(function->body, visit, &divisions);
+    for (LIST_EACH(int, i, divisions.all)) chain_remainder(&divisions, divisions.all.items[i]);
+    for (LIST_EACH(int, i, divisions.all))
+        if (divisions.all.items[i]->code == OP_FLOORDIV)
+            chain_quotient(&divisions, divisions.all.items[i]);
+    return divisions.found;
+}

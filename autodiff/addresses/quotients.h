@@ -1,0 +1,12 @@
+// Inside autodiff/: quotients and remainders of one number by several sizes, in terms of one another.
+#ifndef TAD_AUTODIFF_ADDRESSES_QUOTIENTS_H
+#define TAD_AUTODIFF_ADDRESSES_QUOTIENTS_H
+
+#include "analysis/ir/ir.h"
+
+/// Where a number is divided by C and by B * C, all further digits of it become those of `x // C`: `x // (B * C)` is `x // C // B`,
+/// `x % (B * C) // C` is `x // C % B`, and `x % (B * C) % C` is `x % C`. Whoever looks for the digits of a program's id finds one chain.
+/// Returns whether there was one.
+bool function_chain_quotients(Function *function);
+
+#endif

@@ -57,6 +57,12 @@ def tad(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProc
     )
 
 
+def helper_texts(text: str, *names: str) -> str:
+    """The functions of these names that an emitted module carries."""
+    starts = [text.index(f"def {name}(") for name in names]
+    return "\n\n\n".join(text[start : text.index("\n\n\n", start)] for start in starts)
+
+
 def proved_module(folder: Path, text: str) -> str:
     """The module for a file with that text, proved."""
     source = folder / "source.py"

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.emitted.plan import ROOT, Runner, derived, tad
+from tests.emitted.plan import ROOT, Runner, derived, helper_texts, tad
 
 ATTENTION = ROOT / "examples" / "attention.py"
 OWN = "_loop_tile("
@@ -64,18 +64,17 @@ def test_a_tuned_forward_decides_for_its_backward(tmp_path: Path) -> None:
 def choose(room: int = 227 * 1024):
     """`_loop_tile` on a GPU that is made up."""
     text = emitted(ATTENTION, "attention_kernel")
-    start = text.index("def _loop_tile(")
     names: dict = {
         "torch": SimpleNamespace(version=SimpleNamespace(hip=None)),
         "_card_of": lambda _: (132, room),
     }
-    exec(text[start : text.index("\n\n\n", start)], names)
+    exec(helper_texts(text, "_once", "_loop_tile", "_fitting_tile"), names)
     return names["_loop_tile"]
 
 
 def tensors(width: int = 2) -> tuple:
     """What is asked of tensors."""
-    return None, SimpleNamespace(element_size=lambda: width)
+    return None, SimpleNamespace(element_size=lambda: width, device="cuda:0")
 
 
 def queries(rows: int, dim: int) -> dict:

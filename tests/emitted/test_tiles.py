@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.emitted.plan import ROOT, Runner, derived, tad
+from tests.emitted.plan import ROOT, Runner, derived, helper_texts, tad
 
 MATMUL = ROOT / "examples" / "matmul.py"
 OWN = "_product_tiles("
@@ -109,18 +109,32 @@ def test_what_else_an_id_says_keeps_the_forwards(use: str, tmp_path: Path) -> No
     assert OWN not in run.stdout
 
 
-def choose(room: int = 227 * 1024, multiprocessors: int = 132):
+def choose(room: int = 227 * 1024, multiprocessors: int = 132, asked: list | None = None):
     """`_product_tiles` on a GPU that is made up."""
     run = tad("--backward", "--no-proof", f"{MATMUL}:matmul_kernel")
-    start = run.stdout.index("def _product_tiles(")
-    text = run.stdout[start : run.stdout.index("\n\n\n", start)]
+    text = helper_texts(run.stdout, "_once", "_product_tiles", "_fitting_tiles")
     size = lambda extents: SimpleNamespace(numel=lambda: product(extents))  # noqa: E731
+
+    def card(device: str) -> tuple[int, int]:
+        if asked is not None:
+            asked.append(device)
+        return multiprocessors, room
+
     names: dict = {
         "torch": SimpleNamespace(Size=size, version=SimpleNamespace(hip=None)),
-        "_card_of": lambda _: (multiprocessors, room),
+        "_card_of": card,
     }
     exec(text, names)
     return names["_product_tiles"]
+
+
+def test_tiles_are_chosen_once_for_equal_sizes() -> None:
+    asked = []
+    tiles = choose(asked=asked)
+    first = tiles((64, 64), **sides(4096, 4096, 4096))
+    assert tiles([64, 64], **sides(4096, 4096, 4096)) == first and len(asked) == 1
+    assert tiles((64, 64), **sides(4096, 4096, 4096, width=4)) != first
+    assert tiles((64, 32), **sides(4096, 2048, 4096)) != first and len(asked) == 3
 
 
 def product(numbers) -> int:
@@ -133,7 +147,7 @@ def product(numbers) -> int:
 
 def tensor(width: int) -> SimpleNamespace:
     """What is asked of a tensor."""
-    return SimpleNamespace(element_size=lambda: width)
+    return SimpleNamespace(element_size=lambda: width, device="cuda:0")
 
 
 def sides(rows: int, columns: int, terms: int, width: int = 2) -> dict:

@@ -40,9 +40,11 @@ enum {
     /// Beyond: nothing is said of their elements.
     ALIAS_MOST_NUMBERS = 2 * TYPE_MAX_RANK,
     /// Of what a kernel certainly stores of a gradient's buffer: digits of an address (programs, iterations, lanes), which are ranges
-    /// in the launcher, too; comparisons that cut them off; stores to one buffer. Beyond: nothing is said, and the buffer is zeroed.
+    /// in the launcher, too; comparisons that cut them off; divisions of program ids; stores to one buffer. Beyond: nothing is said, and
+    /// the buffer is zeroed.
     STORED_MOST_DIGITS = 2 * TYPE_MAX_RANK,
     STORED_MOST_CUTS = 8,
+    STORED_MOST_SPLITS = 4,
     STORED_MOST_STORES = 16,
     /// Terms of an index that is tidied by cancelling some: one a dimension. Beyond: it stays as it is.
     INDEX_MOST_PARTS = TYPE_MAX_RANK,

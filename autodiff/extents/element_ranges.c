@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "analysis/build/infer.h"
+#include "analysis/build/value_poly.h"
 #include "autodiff/extents/mask_cuts.h"
+#include "autodiff/extents/program_splits.h"
 
 /// Digits that are those of one index.
 typedef struct DigitChain {
@@ -14,7 +16,32 @@ typedef struct DigitChain {
     StoredDigit *outer;  // the coarsest
     const Poly *finer;   // indices of the others together
     const Poly *size;    // indices; or NULL
+    const Poly *end;     // of a loop that takes them all up to there; or NULL
 } DigitChain;
+
+/// Choices and minima within one another that are looked into, as many as a launcher says.
+enum { MOST_CHOICES = 4 };
+
+/// Whether a number is `bound`, or the smaller one of it and another; of what a flag chooses, both.
+static bool is_at_most(const StoredSearch *coverage, const Poly *number, const Poly *bound,
+                       int depth) {
+    Arena *arena = coverage->arena;
+    if (poly_equal(number, bound)) return true;
+    bool is_atom = number->count == 1 && number->terms[0].atom_count == 1 &&
+                   poly_equal(number, poly_atom(arena, number->terms[0].atoms[0]));
+    const Value *atom = is_atom ? number->terms[0].atoms[0] : NULL;
+    const Op *op = atom ? atom->op : NULL;
+    bool is_choice = op && op->code == OP_IF;
+    if (!op || depth == MOST_CHOICES || (!is_choice && op->code != OP_MINIMUM)) return false;
+    int found = 0;
+    for (int i = 0; i < 2; i++) {
+        Value *side =
+            is_choice ? region_terminator(op->regions[i])->operands[atom->index] : op->operands[i];
+        const Poly *own = with_programs(coverage, value_poly(arena, side));
+        found += is_at_most(coverage, own, bound, depth + 1);
+    }
+    return found > (is_choice ? 1 : 0);
+}
 
 /// Whether the coarsest digit of a chain is a loop that goes on for as long as there is an index below `bound`: to that bound in
 /// steps of all that the finer digits come to, or as often as these go into it.
@@ -55,6 +82,10 @@ static bool chain_digits(StoredSearch *coverage, const MaskCut *cut, DigitChain 
                    *own = next->extent ? factor_text(coverage, next->extent) : next->count;
         if (!own && !coverage->is_most) return false;
         chain->length = before && own ? arena_printf(arena, "%s * %s", own, before) : own;
+        // Steps of all the finer digits go up to the loop's end at least, whatever block they are.
+        bool is_gapless = next->end && !next->extent && poly_equal(next->scale, weight);
+        chain->end = is_gapless ? next->end : NULL;
+        if (is_gapless) chain->length = poly_text(coverage, next->end);
         weight = next->extent ? poly_multiply(arena, weight, next->extent) : NULL;
     }
     chain->size = weight;
@@ -102,9 +133,10 @@ static bool range_of_cuts(StoredSearch *coverage, int first, bool *done, Element
         const char *bound = poly_text(coverage, coverage->cuts[i].bound);
         if (!bound) return false;
         bool reaches = chain_reaches(coverage, &chain, coverage->cuts[i].bound);
+        bool is_below = chain.end && is_at_most(coverage, chain.end, coverage->cuts[i].bound, 0);
         if (!is_met && reaches)
             length = bound;
-        else if (strcmp(length, bound) != 0)
+        else if (!is_below && strcmp(length, bound) != 0)
             length = arena_printf(coverage->arena, "min(%s, %s)", length, bound);
         is_met = is_met || reaches;
     }
@@ -122,6 +154,12 @@ static bool cover_ranges(StoredSearch *coverage, ElementRanges *cover) {
         int64_t number;
         bool is_lane = !digit->atom, is_loop = digit->scale != NULL;
         if (digit->is_taken || poly_is_one(digit->extent)) continue;
+        if (poly_is_zero(digit->weight) && digit->is_quotient) {
+            const char *count = digit->extent ? poly_text(coverage, digit->extent) : digit->count;
+            if (!count) return false;
+            add_range(cover, "0", arena_printf(coverage->arena, "min(%s, 1)", count));
+            continue;
+        }
         if (poly_is_zero(digit->weight)) {
             bool may_be_empty =
                 !digit->extent || !poly_is_constant(digit->extent, &number) || number < 1;
@@ -140,7 +178,7 @@ static bool add_axes(StoredSearch *coverage, Op *access) {
     coverage->count = coverage->cut_count = 0;
     coverage->open_lanes = 0;
     coverage->deal = NULL;
-    add_programs(coverage);
+    if (!add_programs(coverage)) return false;
     for (Op *op = access; op->parent->parent; op = op->parent->parent) {
         Op *around = op->parent->parent;
         bool is_loop = around->code == OP_FOR || around->code == OP_STATIC_FOR;
@@ -166,9 +204,11 @@ bool element_ranges(StoredSearch *coverage, Op *store, ElementRanges *cover) {
     Type type = store->operands[0]->type;
     const Poly *weights[STORED_MOST_DIGITS];
     *cover = (ElementRanges){0};
-    if (!access.offset.known || access.offset.wrapped || access.offset.rank > type.rank ||
-        !add_axes(coverage, store) || !add_lanes(coverage, type))
+    coverage->split_count = 0;
+    if (!access.offset.known || access.offset.wrapped || access.offset.rank > type.rank)
         return false;
+    if (!coverage->most) find_splits(coverage, access.offset.base);
+    if (!add_axes(coverage, store) || !add_lanes(coverage, type)) return false;
     if (!split_digits(coverage, access.offset.base, weights, &cover->base)) return false;
     for (int i = 0; i < access.offset.rank; i++) {
         weights[coverage->lane + i] = with_programs(coverage, access.offset.lane[i]);
@@ -234,6 +274,7 @@ bool element_ranges_at_most(StoredSearch *coverage, Op *op, ElementRanges *cover
     const Poly *weights[STORED_MOST_DIGITS];
     bool done[STORED_MOST_CUTS] = {false};
     *cover = (ElementRanges){0};
+    coverage->split_count = 0;
     if (!access.offset.known || access.offset.rank > type.rank || !add_axes(coverage, op) ||
         !add_movers(coverage, access.offset.base) || !add_lanes(coverage, type) ||
         !split_digits(coverage, access.offset.base, weights, &cover->base))

@@ -6,6 +6,7 @@
 #include "analysis/build/infer.h"
 #include "analysis/build/value_poly.h"
 #include "analysis/ir/walk.h"
+#include "autodiff/extents/program_splits.h"
 #include "autodiff/tape/tape_size.h"
 
 /* ---- text ---- */
@@ -43,18 +44,60 @@ static bool names_are_passed(const StoredSearch *coverage, const char *text) {
     return true;
 }
 
-static const char *atom_text(const StoredSearch *coverage, const Value *atom) {
+/// Choices and minima within one another that a person would read in a launcher. Beyond: not known at the launch.
+enum { MOST_CHOICES = 4 };
+
+static const char *text_at(const StoredSearch *coverage, const Poly *poly, int depth);
+
+static const char *number_text(const StoredSearch *coverage, Value *number, int depth) {
+    return text_at(coverage, with_programs(coverage, value_poly(coverage->arena, number)), depth);
+}
+
+/// What a flag of the launch chooses, or the smaller one, of what programs there are, too.
+static const char *choice_text(const StoredSearch *coverage, const Value *atom, int depth) {
+    const Op *op = atom->op;
+    if (!op || depth == MOST_CHOICES) return NULL;
+    if (op->code == OP_MINIMUM) {
+        const char *a = number_text(coverage, op->operands[0], depth + 1),
+                   *b = number_text(coverage, op->operands[1], depth + 1);
+        return a && b ? arena_printf(coverage->arena, "min(%s, %s)", a, b) : NULL;
+    }
+    if (op->code != OP_IF) return NULL;
+    const char *branches[2], *flag = number_text(coverage, op->operands[0], depth + 1);
+    for (int r = 0; r < 2; r++) {
+        Value *end = region_terminator(op->regions[r])->operands[atom->index];
+        branches[r] = number_text(coverage, end, depth + 1);
+        if (!branches[r]) return NULL;
+    }
+    if (!flag) return NULL;
+    return arena_printf(coverage->arena, "%s if %s else %s", branches[0], flag, branches[1]);
+}
+
+static const char *atom_text(const StoredSearch *coverage, const Value *atom, int depth) {
     for (int axis = 0; axis < PROGRAM_AXES; axis++)
         if (atom == coverage->extents[axis])
             return coverage->is_tuned ? NULL : arena_printf(coverage->arena, "grid.%d", axis);
     const char *text = host_text(coverage->arena, coverage->function, atom, false);
-    if (!text || !names_are_passed(coverage, text)) return NULL;
-    return strpbrk(text, " ") && !strchr(text, '(') ? arena_printf(coverage->arena, "(%s)", text)
-                                                    : text;
+    if (!text)
+        text = choice_text(coverage, atom, depth);
+    else if (!names_are_passed(coverage, text))
+        return NULL;
+    bool is_call = text && atom->op && atom->op->code == OP_MINIMUM;
+    bool is_one_term =
+        !text || is_call || !strpbrk(text, " ") || (strchr(text, '(') && atom->op->code != OP_IF);
+    return is_one_term ? text : arena_printf(coverage->arena, "(%s)", text);
 }
 
-const char *poly_text(const StoredSearch *coverage, const Poly *poly) {
-    if (!poly) return NULL;
+/// What a flag chooses, by itself: without parentheses around it.
+static const char *text_of_choice(const StoredSearch *coverage, const Poly *poly, int depth) {
+    bool is_atom = poly->count == 1 && poly->terms[0].atom_count == 1 &&
+                   poly_equal(poly, poly_atom(coverage->arena, poly->terms[0].atoms[0]));
+    const Value *atom = is_atom ? poly->terms[0].atoms[0] : NULL;
+    bool is_choice = atom && atom->op && atom->op->code == OP_IF;
+    return is_choice ? choice_text(coverage, atom, depth) : NULL;
+}
+
+static const char *text_at(const StoredSearch *coverage, const Poly *poly, int depth) {
     Buffer out = buffer_new(coverage->arena);
     if (poly->count == 0) return "0";
     for (int t = 0; t < poly->count; t++) {
@@ -66,7 +109,7 @@ const char *poly_text(const StoredSearch *coverage, const Poly *poly) {
         bool is_said = size != 1 || term->atom_count == 0;
         if (is_said) buffer_printf(&out, "%lld", size);
         for (int i = 0; i < term->atom_count; i++) {
-            const char *text = atom_text(coverage, term->atoms[i]);
+            const char *text = atom_text(coverage, term->atoms[i], depth);
             if (!text) return NULL;
             buffer_printf(&out, "%s%s", is_said || i ? " * " : "", text);
         }
@@ -74,8 +117,14 @@ const char *poly_text(const StoredSearch *coverage, const Poly *poly) {
     return buffer_text(&out);
 }
 
+const char *poly_text(const StoredSearch *coverage, const Poly *poly) {
+    if (!poly) return NULL;
+    const char *choice = text_of_choice(coverage, poly, 0);
+    return choice ? choice : text_at(coverage, poly, 0);
+}
+
 const char *factor_text(const StoredSearch *coverage, const Poly *poly) {
-    const char *text = poly_text(coverage, poly);
+    const char *text = poly ? text_at(coverage, poly, 0) : NULL;
     return text && poly->count > 1 ? arena_printf(coverage->arena, "(%s)", text) : text;
 }
 
@@ -86,23 +135,26 @@ bool poly_is_one(const Poly *poly) {
     return poly && poly_is_constant(poly, &number) && number == 1;
 }
 
+/// What stands for an atom in terms of digits; NULL where it stands for itself.
+static const Poly *stand_in_for(const StoredSearch *coverage, Value *atom) {
+    int64_t axis;
+    OpCode code = atom->op ? atom->op->code : OP_COUNT;
+    if (code != OP_PROGRAM_ID && code != OP_NUM_PROGRAMS) return split_of_atom(coverage, atom);
+    if (!value_is_int(atom->op->operands[0], &axis) || axis < 0 || axis >= PROGRAM_AXES)
+        return NULL;
+    return poly_atom(coverage->arena,
+                     code == OP_PROGRAM_ID ? coverage->programs[axis] : coverage->extents[axis]);
+}
+
 const Poly *with_programs(const StoredSearch *coverage, const Poly *poly) {
     for (bool found = true; found;) {
         found = false;
         for (int t = 0; !found && t < poly->count; t++)
             for (int i = 0; !found && i < poly->terms[t].atom_count; i++) {
                 Value *atom = poly->terms[t].atoms[i];
-                int64_t axis;
-                OpCode code = atom->op ? atom->op->code : OP_COUNT;
-                found = (code == OP_PROGRAM_ID || code == OP_NUM_PROGRAMS) &&
-                        value_is_int(atom->op->operands[0], &axis) && axis >= 0 &&
-                        axis < PROGRAM_AXES;
-                if (found)
-                    poly =
-                        poly_substitute(coverage->arena, poly, atom,
-                                        poly_atom(coverage->arena, code == OP_PROGRAM_ID
-                                                                       ? coverage->programs[axis]
-                                                                       : coverage->extents[axis]));
+                const Poly *by = stand_in_for(coverage, atom);
+                found = by != NULL;
+                if (found) poly = poly_substitute(coverage->arena, poly, atom, by);
             }
     }
     return poly;
@@ -158,11 +210,12 @@ StoredDigit *add_digit(StoredSearch *coverage) {
     return coverage->count < STORED_MOST_DIGITS ? &coverage->digits[coverage->count++] : NULL;
 }
 
-void add_programs(StoredSearch *coverage) {
+bool add_programs(StoredSearch *coverage) {
     for (int axis = 0; axis < PROGRAM_AXES; axis++)
-        *add_digit(coverage) =
-            (StoredDigit){.atom = coverage->programs[axis],
-                          .extent = poly_atom(coverage->arena, coverage->extents[axis])};
+        add_split_digits(
+            coverage, (StoredDigit){.atom = coverage->programs[axis],
+                                    .extent = poly_atom(coverage->arena, coverage->extents[axis])});
+    return coverage->count < STORED_MOST_DIGITS;
 }
 
 /// Where there is no program, there is no element.

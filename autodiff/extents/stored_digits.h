@@ -15,7 +15,14 @@ typedef struct StoredDigit {
     const Poly *end;     // of a loop from 0: where it ends
     const Poly *weight;  // in the address
     bool is_taken;       // by a range
+    bool is_quotient;    // of a divided id: where it has no value, no program is counted
 } StoredDigit;
+
+/// A program's id, or a digit of it, as `by * above + below`.
+typedef struct ProgramSplit {
+    Value *whole, *above, *below;
+    const Poly *by;
+} ProgramSplit;
 
 /// `sum of weights[d] * digit d < bound`.
 typedef struct MaskCut {
@@ -26,11 +33,13 @@ typedef struct MaskCut {
 typedef struct StoredSearch {
     Arena *arena;
     const Function *function;
-    const BackwardLaunch *launch;   // NULL: of a forward
-    bool is_tuned;                  // the grid is a tuner's
-    bool is_most;                   // what an access touches at most is asked for
-    Value *programs[PROGRAM_AXES];  // stand for all program ids along an axis
-    Value *extents[PROGRAM_AXES];   // programs along it
+    const BackwardLaunch *launch;             // NULL: of a forward
+    bool is_tuned;                            // the grid is a tuner's
+    bool is_most;                             // what an access touches at most is asked for
+    Value *programs[PROGRAM_AXES];            // stand for all program ids along an axis
+    Value *extents[PROGRAM_AXES];             // programs along it
+    ProgramSplit splits[STORED_MOST_SPLITS];  // of these, in an address that divides them
+    int split_count;
     StoredDigit digits[STORED_MOST_DIGITS];
     int count;
     int lane;  // the first lane among the digits
@@ -49,13 +58,14 @@ const char *poly_text(const StoredSearch *coverage, const Poly *poly);
 /// The same in parentheses where it is a sum.
 const char *factor_text(const StoredSearch *coverage, const Poly *poly);
 bool poly_is_one(const Poly *poly);
-/// All program ids along an axis, and all counts of programs, as one atom each.
+/// All program ids along an axis, and all counts of programs, as one atom each; ids that are split as their digits.
 const Poly *with_programs(const StoredSearch *coverage, const Poly *poly);
 /// Whether a branch asks which programs have a slice of a gradient in parts.
 bool asks_for_slice(const StoredSearch *coverage, const Op *branch);
 /// A further digit, to be filled; NULL where there are too many.
 StoredDigit *add_digit(StoredSearch *coverage);
-void add_programs(StoredSearch *coverage);
+/// The program ids, or the digits that they are split into. False where there are too many.
+bool add_programs(StoredSearch *coverage);
 /// The iterations of a loop. False where they are not understood.
 bool add_loop(StoredSearch *coverage, Op *loop);
 /// With is_most: whatever else an address moves with.

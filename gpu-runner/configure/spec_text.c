@@ -370,9 +370,30 @@ static void parse_operators(SpecParser *parser, SpecValue *value, int level) {
     }
 }
 
+static bool is_set(SpecParser *parser, const SpecValue *flag) {
+    bool is_number = flag->kind == SPEC_NUMBER;
+    const Constant *constant = flag->kind == SPEC_CONSTANT ? flag->constant : NULL;
+    if (is_number) return flag->number < 0 || flag->number > 0;
+    if (constant && constant->kind == CONSTANT_NONE) return false;
+    if (constant && constant_is_int(constant)) return constant->integer != 0;
+    fail(parser, "a flag is expected after `if` in `%.*s`", STR_ARGS(parser->text));
+    return false;
+}
+
+/// `... if flag else other`: after the first value.
+static void parse_choice(SpecParser *parser, SpecValue *value) {
+    SpecValue *flag = ARENA_NEW(parser->arena, SpecValue),
+              *other = ARENA_NEW(parser->arena, SpecValue);
+    parse_operators(parser, flag, 0);
+    expect(parser, "else");
+    if (!parser->error) parse_value(parser, other);
+    if (!parser->error && !is_set(parser, flag)) *value = *other;
+}
+
 static void parse_value(SpecParser *parser, SpecValue *value) {
     if (++parser->depth > DEEPEST) fail(parser, "brackets nested too deeply");
     if (!parser->error) parse_operators(parser, value, 0);
+    if (!parser->error && accept(parser, "if")) parse_choice(parser, value);
     parser->depth--;
 }
 
@@ -527,10 +548,16 @@ double spec_number(Arena *arena, const PlanConfiguration *configuration, Str tex
         const PlanArgument *argument = &configuration->arguments[i];
         bool is_constant =
             argument->kind == ARGUMENT_CONSTANT && argument->constant->kind == CONSTANT_INT;
-        if (argument->kind != ARGUMENT_INTEGER && !is_constant) continue;
+        bool is_flag =
+            argument->kind == ARGUMENT_CONSTANT && argument->constant->kind == CONSTANT_BOOL;
+        if (argument->kind != ARGUMENT_INTEGER && !is_constant && !is_flag) continue;
         SpecValue *value = ARENA_NEW(arena, SpecValue);
-        set_number(value, (double)(is_constant ? argument->constant->integer : argument->integer),
-                   true);
+        if (is_flag)
+            *value = (SpecValue){.kind = SPEC_CONSTANT, .constant = argument->constant};
+        else
+            set_number(value,
+                       (double)(is_constant ? argument->constant->integer : argument->integer),
+                       true);
         map_set(&parser.names, argument->name, value);
     }
     double number = parse_number(&parser);

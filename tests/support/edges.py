@@ -147,6 +147,14 @@ def stored_cuts(name: str, n: int) -> str:
     return kernel(name, [OFFSETS, f"m = {mask}", "tl.store(y_ptr + o, tl.load(x_ptr + o, m), m)"])
 
 
+def stored_splits(name: str, n: int) -> str:
+    """A program's id in `n + 1` digits, each by one division more."""
+    digits = "".join(f" + p // {2**k} % 2 * s{k % 3}" for k in range(n)) + f" + p // {2**n} * s0"
+    address = f"a = tl.arange(0, B){digits}"
+    lines = ["p = tl.program_id(0)", address, "tl.store(y_ptr + a, tl.load(x_ptr + a) * 2.0)"]
+    return kernel(name, lines, "s0, s1, s2")
+
+
 def stores(name: str, n: int) -> str:
     """Each load is a store to the gradient's buffer."""
     loads = [f"x += tl.load(x_ptr + {i} * n + o, mask=o < n, other=0.0)" for i in range(1, n)]
@@ -320,6 +328,7 @@ EDGES = {
     "ALIAS_MOST_NUMBERS": alias_numbers,
     "STORED_MOST_DIGITS": stored_digits,
     "STORED_MOST_CUTS": stored_cuts,
+    "STORED_MOST_SPLITS": stored_splits,
     "STORED_MOST_STORES": stores,
     "INDEX_MOST_PARTS": index_parts,
     "OPERATION_MOST_OPERANDS": operands,

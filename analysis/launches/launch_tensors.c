@@ -384,27 +384,6 @@ LaunchTensor launch_tensor(Arena *arena, const Module *module, const LaunchSite 
     return tensor;
 }
 
-/// The first tensor that a number is read off in the expression; empty: none.
-static Str tensor_read_in(TensorReader *reader, SyntaxNode node) {
-    reader->splices.count = reader->tensors.count = 0;
-    origin_of(reader, node, true, 0);
-    return reader->tensors.count ? reader->tensors.items[0] : (Str){0};
-}
-
-Str launch_tensor_lost(Arena *arena, const Module *module, const LaunchSite *site, int parameter) {
-    SyntaxNode node = launch_argument_node(module, site, parameter);
-    if (node_is_null(node) || !site->launcher) return (Str){0};
-    if (launch_tensor(arena, module, site, parameter).text) return (Str){0};
-    TensorReader reader = {
-        .arena = arena, .module = module, .source = module->source, .site = site};
-    Str found = tensor_read_in(&reader, node);
-    if (node_kind(node) != SYNTAX_IDENTIFIER) return found;
-    Bindings bindings = bindings_of(&reader, node_text(module->source, node));
-    for (int i = 0; i < bindings.assignments.count && !found.size; i++)
-        found = tensor_read_in(&reader, node_field(bindings.assignments.items[i], "right"));
-    return found;
-}
-
 void launch_note_tensors(Arena *arena, const Module *module, const LaunchSite *site,
                          Function *function) {
     for (int p = 0; p < function->parameter_count && p < site->kernel->parameter_count; p++) {

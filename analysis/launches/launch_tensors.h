@@ -26,8 +26,6 @@ const char *tensor_text(TensorReader *reader, SyntaxNode node);
 
 LaunchTensor launch_tensor(Arena *arena, const Module *module, const LaunchSite *site,
                            int parameter);
-/// The tensor whose number the launch passes, of which `launch_tensor` can say no more; empty: none.
-Str launch_tensor_lost(Arena *arena, const Module *module, const LaunchSite *site, int parameter);
 /// The expression that a launch passes for a parameter of its kernel; a null node where that is not known, or none.
 SyntaxNode launch_argument_node(const Module *module, const LaunchSite *site, int parameter);
 /// Sets `comes_from_tensor` of the kernel's scalars.

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analysis/launches/launch_numbers.h"
 #include "analysis/launches/launch_tensors.h"
 #include "autodiff/primal/scalars.h"
 
@@ -102,38 +103,45 @@ static void cut_loser(void *context, const LaunchPlan *plan, const LaunchSite *s
     }
 }
 
-static void note_number(Arena *arena, Texts *notes, const char *where, Str tensor,
-                        const FunctionDefinition *launcher, const char *why) {
+/// A note of the module and a warning where the number is read.
+static void note_number(Arena *arena, const NumberNotes *notes, const char *where, Str tensor,
+                        const FunctionDefinition *launcher, Range range, const char *why) {
     const char *note =
         arena_printf(arena, "%s has no gradient, so `%.*s` stays a number in `%.*s`: %s.", where,
                      STR_ARGS(tensor), STR_ARGS(launcher->name), why);
-    for (LIST_EACH(int, i, *notes))
-        if (strcmp(notes->items[i], note) == 0) return;
-    LIST_PUSH(arena, notes, note);
+    for (LIST_EACH(int, i, *notes->texts))
+        if (strcmp(notes->texts->items[i], note) == 0) return;
+    LIST_PUSH(arena, notes->texts, note);
+    if (notes->diagnostics)
+        diagnose(notes->diagnostics, DIAGNOSTIC_GRADIENT_NUMBER_OF_TENSOR,
+                 snapshot_range(notes->snapshot, range),
+                 "%s has no gradient, so `%.*s` stays a number in `%.*s`: %s", where,
+                 STR_ARGS(tensor), STR_ARGS(launcher->name), why);
 }
 
 /// Numbers of tensors that a launcher does more with than is followed.
-static void note_lost(Arena *arena, const Module *module, const LaunchPlan *plan, Texts *notes) {
+static void note_lost(Arena *arena, const Module *module, const LaunchPlan *plan,
+                      const NumberNotes *notes) {
     const Function *kernel = plan->backward->kernel->function;
     for (LIST_EACH(int, i, module->launches)) {
         const LaunchSite *site = &module->launches.items[i];
         if (site->kernel != plan->kernel || plan->backward->is_partial) continue;
         for (int p = 0; p < site->kernel->parameter_count; p++) {
             const Parameter *scalar = &kernel->parameters[p];
-            Str lost = parameter_is_float_scalar(scalar)
-                           ? launch_tensor_lost(arena, module, site, p)
-                           : (Str){0};
-            if (lost.size)
-                note_number(arena, notes,
-                            arena_printf(arena, "`%s` of `%.*s`", scalar->name,
-                                         STR_ARGS(plan->kernel->name)),
-                            lost, site->launcher, "the launcher does more with it than arithmetic");
+            NumberRead read;
+            if (!parameter_is_float_scalar(scalar) || launch_tensor(arena, module, site, p).text ||
+                !launch_number_read(arena, module, site, p, &read))
+                continue;
+            const char *where =
+                arena_printf(arena, "`%s` of `%.*s`", scalar->name, STR_ARGS(plan->kernel->name));
+            note_number(arena, notes, where, read.tensor, site->launcher, read.range,
+                        "the launcher does more with it than arithmetic");
         }
     }
 }
 
 void scalars_cut(Arena *arena, const Module *module, LaunchPlan *plans, int plan_count,
-                 Texts *notes) {
+                 const NumberNotes *notes) {
     const ScalarNumbers numbers = {arena, module, plans, plan_count};
     Cutting cutting = {arena, ARENA_NEW(arena, CutTensors)};
     each_number(&numbers, cut_number, &cutting);
@@ -146,7 +154,8 @@ void scalars_cut(Arena *arena, const Module *module, LaunchPlan *plans, int plan
     for (LIST_EACH(int, i, *cutting.cuts)) {
         const CutTensor *cut = &cutting.cuts->items[i];
         if (!cut->is_noted || cut->is_named) continue;
-        note_number(arena, notes, cut->where, cut->name, cut->launcher, cut->why);
+        note_number(arena, notes, cut->where, cut->name, cut->launcher, cut->launcher->name_range,
+                    cut->why);
     }
 }
 

@@ -7,9 +7,16 @@
 /// What a launch passes to the Function in place of a number that it reads off a tensor; NULL: the number as it stands.
 const char *scalar_argument_text(Arena *arena, const Module *module, const LaunchPlan *plan,
                                  const LaunchSite *site, int parameter);
-/// Finds the plans' `cuts`; adds a note on each number that comes from a tensor and has no gradient.
+/// Where it is said that a number has no gradient.
+typedef struct NumberNotes {
+    Texts *texts;  // of the module
+    const Snapshot *snapshot;
+    Diagnostics *diagnostics;  // may be NULL
+} NumberNotes;
+
+/// Finds the plans' `cuts`; says of each number that comes from a tensor and has no gradient.
 void scalars_cut(Arena *arena, const Module *module, LaunchPlan *plans, int plan_count,
-                 Texts *notes);
+                 const NumberNotes *notes);
 /// Why a launch cannot be written where inputs were asked for by name: a tensor's gradient would lack a part. Else NULL.
 const char *scalar_refusal(Arena *arena, const Module *module, const LaunchPlan *plan,
                            const LaunchSite *site);

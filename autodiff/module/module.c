@@ -399,7 +399,8 @@ const char *backward_module(Arena *arena, const Snapshot *snapshot, Backward *co
     }
     writer.items = module_items(arena, writer.module);
     hoist_kernels(&writer, derived);
-    scalars_cut(arena, writer.module, writer.plans, writer.plan_count, &writer.notes);
+    const NumberNotes notes = {&writer.notes, snapshot, diagnostics};
+    scalars_cut(arena, writer.module, writer.plans, writer.plan_count, &notes);
     if (wrapper == WRAPPER_TRITON_OP) plan_operators(&writer);
     if (wrapper != WRAPPER_NONE) launchers_find(&writer);
     include_needs(&writer);

@@ -27,8 +27,8 @@ typedef struct Derivation {
     ImportResolver *resolver;
     Report *report;  // findings for stderr
     LIST(Backward *) derived;
-    int asked;     // kernels that should have a backward
-    int left_out;  // launchers that the module lacks
+    int asked;    // kernels that should have a backward
+    int lacking;  // launchers, and parts of gradients, that the module lacks
 } Derivation;
 
 static Error unknown_kernel(Arena *arena, const Snapshot *snapshot, const char *path,
@@ -120,8 +120,9 @@ static const char *emit_module(Derivation *derivation, const CommandTarget *targ
         backward_module(derivation->arena, derivation->snapshot, derivation->derived.items,
                         derivation->derived.count, &derivation->backward, &diagnostics);
     for (LIST_EACH(int, i, diagnostics.list))
-        derivation->left_out +=
-            diagnostics.list.items[i].id == DIAGNOSTIC_GRADIENT_LAUNCHER_LEFT_OUT;
+        derivation->lacking +=
+            diagnostics.list.items[i].id == DIAGNOSTIC_GRADIENT_LAUNCHER_LEFT_OUT ||
+            diagnostics.list.items[i].id == DIAGNOSTIC_GRADIENT_NUMBER_OF_TENSOR;
     static const Settings all;
     report_take(derivation->report, &diagnostics, &all, derivation->options);
     return text;
@@ -289,7 +290,7 @@ static int backward_write(Derivation *derivation, const CommandTarget *target) {
     int failed = 0;
     if (!options->no_proof) text = prove(derivation, target, text, &failed);
     bool complete =
-        derivation->derived.count == derivation->asked && failed == 0 && derivation->left_out == 0;
+        derivation->derived.count == derivation->asked && failed == 0 && derivation->lacking == 0;
     int status = complete ? STATUS_CLEAN : STATUS_FINDINGS, conflicts = 0;
     Options chosen = *options;
     if (options->update) {

@@ -189,10 +189,104 @@ def test_numbers_have_no_gradient(before: str, value: str, tmp_path: Path) -> No
     assert "dalpha" not in text
     assert "_number_of(" not in text
     reads = ".item()" in before + value or "float(given)" in value
-    is_cut = any(word in value for word in (".detach()", ".data", "x.abs()"))
+    is_cut = any(word in value for word in (".detach()", ".data"))
     note = "`alpha` of `scaled` has no gradient, so "
     assert (note in text) == (reads and not is_cut), text[:400]
     assert value in text[text.index("def run(") :]
+
+
+NUMBERS = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scaled(x_ptr, y_ptr, alpha, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    tl.store(y_ptr + i, x * tl.exp(x * alpha), mask=i < n)
+
+
+def launch(x, alpha):
+    y = torch.empty_like(x)
+    scaled[(1,)](x, y, alpha, x.numel(), BLOCK=64)
+    return y
+
+
+class Layer(torch.nn.Module):
+    def __init__(self, alpha):
+        super().__init__()
+        self.alpha = alpha.item()
+        self.register_buffer("scale", torch.ones(1))
+
+    def forward(self, x):
+        return launch(x, {attribute})
+
+
+def largest(t):
+    return t.abs().amax().item()
+
+
+def run(x, t):
+    {statement}
+"""
+LOST_NUMBERS = [  # what is passed, and the tensor that is named
+    ("return launch(x, t.abs().max().item())", "t.abs().max()"),
+    ("return launch(x, float(torch.norm(t)))", "torch.norm(t)"),
+    ("return [launch(x, number) for number in t.tolist()]", "t"),
+    ("number, two = t[0].item(), 2.0\n    return launch(x, max(number, two))", "t[0]"),
+    (
+        "t = t.contiguous()\n    config = {'alpha': t.item()}\n    return launch(x, config['alpha'])",
+        "t",
+    ),
+    ("return launch(x, largest(t))", "t.abs()"),
+    ("return (lambda s: launch(x, s))(0.0) + launch(x, alpha=1 + max(0, t.item()))", "t"),
+    (
+        "def inner(y):\n        return launch(y, s)\n\n    s = min(t.sum().item(), 1)\n    return inner(x)",
+        "t.sum()",
+    ),
+]
+MEANT_NUMBERS = [
+    "return launch(x, t.detach().abs().max().item())",
+    "with torch.no_grad():\n        number = t.abs().max().item()\n    return launch(x, number)",
+    "t = t.detach()\n    return launch(x, t.abs().max().item())",
+    "return launch(x, (t > 0).sum().item() / 2)",
+    "return launch(x, 1.0 / x.shape[0])",
+    "return launch(x, torch.rand(1).item())",
+    "return launch(x, float(t.numel()))",
+]
+
+
+def numbers(folder: Path, statement: str, attribute: str = "0.5") -> tuple[int, str]:
+    """Exit status, and what was said of a launcher that passes a number."""
+    path = folder / "numbers.py"
+    text = NUMBERS.replace("{attribute}", attribute).replace("{statement}", statement)
+    path.write_text(text)
+    run = tad("--backward", path, "-o", folder / "out.py")
+    return run.returncode, run.stderr
+
+
+@pytest.mark.parametrize(("statement", "tensor"), LOST_NUMBERS)
+def test_a_number_without_gradient_is_said(statement: str, tensor: str, tmp_path: Path) -> None:
+    """What no gradient flows through is a warning where it is read, and the exit status is 1."""
+    status, said = numbers(tmp_path, statement)
+    assert status == 1
+    assert f"so `{tensor}" in said
+    assert "warning[gradient-number-of-tensor]" in said
+
+
+def test_an_attribute_that_holds_a_number(tmp_path: Path) -> None:
+    """What the constructor read; of a module's buffer nobody wants a gradient."""
+    assert numbers(tmp_path, "return x", "max(self.alpha, 1)")[0] == 1
+    assert numbers(tmp_path, "return x", "max(self.scale.item(), 1)")[0] == 0
+
+
+@pytest.mark.parametrize("statement", MEANT_NUMBERS)
+def test_a_number_on_purpose(statement: str, tmp_path: Path) -> None:
+    """Detached, without gradients, counted: nothing is said."""
+    status, said = numbers(tmp_path, statement)
+    assert status == 0, said
+    assert "gradient-number-of-tensor" not in said
 
 
 def test_an_operator_has_none(tmp_path: Path) -> None:

@@ -253,6 +253,7 @@ static intptr_t note_terms(ValueWalk *values, const Value *value) {
 static void note_strides(FactWalk *walk, int pointer, const Value *value) {
     const Address address = {.walk = walk, .pointer = pointer};
     walk_from(value, note_terms, 0, &address);
+    FOR_EACH_PARAMETER(walk, i, origin(walk, value)->parameters) walk->facts[i].is_offset = true;
 }
 
 static void note_tuple(FactWalk *walk, const Value *tuple, void (*note)(FactWalk *, int, void *),

@@ -364,7 +364,7 @@ static void guess_numbers(Guess *guess, int index) {
     bool numeric = facts->is_block || facts->is_size || facts->is_stride || facts->is_trip ||
                    facts->is_divisor || facts->is_numerator || is_tile(guess, index);
     bool is_float = dtype_is_float(parameter->value->type.element) ||
-                    (facts->is_scale && !numeric && !facts->is_flag);
+                    (facts->is_scale && !numeric && !facts->is_flag && !facts->is_offset);
     if (!parameter->is_constexpr && is_float) {
         choose(choices, (PlanArgument){.kind = ARGUMENT_FLOAT,
                                        .dtype = DTYPE_FLOAT32,

@@ -38,7 +38,7 @@ static Content content_of(const ConcreteBuffer *buffer, const ParameterFacts *fa
 static bool is_factor(const ParameterFacts *facts) {
     return facts->is_scale && !facts->is_block && !facts->is_size && !facts->is_stride &&
            !facts->is_trip && !facts->is_divisor && !facts->is_numerator && !facts->is_flag &&
-           !facts->is_start && !facts->is_compared_with_loaded;
+           !facts->is_start && !facts->is_offset && !facts->is_compared_with_loaded;
 }
 
 /// False where the launcher does not say.

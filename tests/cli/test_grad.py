@@ -350,6 +350,39 @@ def counted_kernel(x_ptr, y_ptr, T, level, S: tl.constexpr, BT: tl.constexpr):
 )
 
 
+def test_a_size_beside_floats_is_an_integer(workspace: Workspace) -> None:
+    """A table's size clamps a float, and its number is part of an address: no float stands for it."""
+    text = (
+        HEADER
+        + """
+@triton.jit
+def lookup_kernel(t_ptr, x_ptr, y_ptr, size, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n, other=0.0)
+    u = tl.minimum(tl.maximum(x, 0.0), size - 1.0)
+    j = tl.minimum(u.to(tl.int32), size - 2)
+    a = tl.load(t_ptr + j, mask=i < n, other=0.0)
+    tl.store(y_ptr + i, a * u, mask=i < n)
+"""
+    )
+    launcher = """
+
+def lookup(t, x):
+    y = torch.empty_like(x)
+    lookup_kernel[(1,)](t, x, y, t.numel(), x.numel(), BLOCK=16)
+    return y
+"""
+    workspace.write(
+        {
+            "a.py": text,
+            "b.py": text.replace("import triton\n", "import torch\nimport triton\n", 1) + launcher,
+        }
+    )
+    result = workspace.tad("--check", "--grad", "-f", "json", "a.py", "b.py")
+    entries = json.loads(result.stdout)["kernels"]
+    assert [(entry["status"], entry["reason"]) for entry in entries] == [("proved", "")] * 2
+
+
 def test_what_counts_is_guessed_as_an_integer(workspace: Workspace) -> None:
     """A divisor of indices and an offset beside what was a float before are no scales."""
     workspace.write({"a.py": COUNTED})

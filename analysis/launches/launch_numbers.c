@@ -26,6 +26,7 @@ typedef struct NumberWalk {
     const FunctionDefinition *function;
     int depth;
     bool is_tensor;
+    bool is_made;  // asked is only what tensors are made of, as in `torch.tensor(x.tolist())`
     bool is_cut, has_gradient;
 } NumberWalk;
 
@@ -222,8 +223,9 @@ static void follow_name(NumberWalk *walk, Str name) {
     NumberSearch *search = walk->search;
     for (const FunctionDefinition *function = walk->function; function;
          function = function_around(search, function->node)) {
-        const char *key = arena_printf(search->arena, "%d %u %.*s", walk->is_tensor,
-                                       function->range.start, STR_ARGS(name));
+        const char *key =
+            arena_printf(search->arena, "%d %u %.*s", walk->is_tensor + 2 * walk->is_made,
+                         function->range.start, STR_ARGS(name));
         const bool *known = map_get(&search->seen, str_from(key));
         walk->has_gradient |= known && *known;
         if (known) return;
@@ -261,7 +263,7 @@ static void follow_attribute(NumberWalk *walk, SyntaxNode node) {
         walk->has_gradient |= !strstr(body, buffer);
         return;
     }
-    const char *key = arena_printf(search->arena, "%.*s", STR_ARGS(name));
+    const char *key = arena_printf(search->arena, "%d %.*s", walk->is_made, STR_ARGS(name));
     if (map_has(&search->seen, str_from(key))) return;
     map_set(&search->seen, str_from(key), ARENA_NEW(search->arena, bool));
     NumberSources sources = {.walk = *walk, .name = name, .is_attribute = true};
@@ -295,11 +297,32 @@ static void follow_call(NumberWalk *walk, Str name) {
     }
 }
 
+/// `torch.tensor(...)` and its like, which make a tensor of numbers.
+static bool makes_tensor(const NumberSearch *search, SyntaxNode function) {
+    static const char *const makers[] = {"tensor",    "as_tensor", "new_tensor", "full",
+                                         "full_like", "new_full",  "fill_"};
+    Str name = text_of(search, node_field(function, "attribute"));
+    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
+        if (node_kind(function) == SYNTAX_ATTRIBUTE && str_is(name, makers[i])) return true;
+    return false;
+}
+
 /// True where the walk goes on below the call.
 static bool visit_call(NumberWalk *walk, SyntaxNode node) {
     NumberSearch *search = walk->search;
     SyntaxNode function = node_field(node, "function");
     if (walk->is_tensor) return true;
+    if (walk->is_made && makes_tensor(search, function)) {
+        NumberWalk numbers = *walk;
+        numbers.is_made = false;
+        bool has_gradient = false;
+        follow(numbers, node_field(node, "arguments"), &has_gradient);
+        return false;
+    }
+    if (walk->is_made) {
+        if (node_kind(function) == SYNTAX_IDENTIFIER) follow_call(walk, text_of(search, function));
+        return true;
+    }
     SyntaxNode tensor = read_off(walk, node);
     if (node_is_null(tensor)) {
         if (node_kind(function) == SYNTAX_IDENTIFIER) follow_call(walk, text_of(search, function));
@@ -353,7 +376,7 @@ static void follow(NumberWalk walk, SyntaxNode expression, bool *has_gradient) {
 }
 
 bool launch_number_read(Arena *arena, const Module *module, const LaunchSite *site, int parameter,
-                        NumberRead *read) {
+                        bool makes_tensors, NumberRead *read) {
     SyntaxNode node = launch_argument_node(module, site, parameter);
     if (node_is_null(node) || !site->launcher) return false;
     NumberSearch search = {.arena = arena,
@@ -361,7 +384,7 @@ bool launch_number_read(Arena *arena, const Module *module, const LaunchSite *si
                            .source = module->source,
                            .seen = map_new(arena),
                            .read = read};
-    NumberWalk walk = {.search = &search, .function = site->launcher};
+    NumberWalk walk = {.search = &search, .function = site->launcher, .is_made = makes_tensors};
     bool has_gradient = false;
     follow(walk, node, &has_gradient);
     return search.is_found;

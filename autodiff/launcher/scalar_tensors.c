@@ -119,24 +119,33 @@ static void note_number(Arena *arena, const NumberNotes *notes, const char *wher
                  STR_ARGS(tensor), STR_ARGS(launcher->name), why);
 }
 
+/// Where a launch's number, or a tensor that is made of numbers, loses the gradient of the tensor that it is read off.
+static void note_argument(Arena *arena, const Module *module, const LaunchPlan *plan,
+                          const LaunchSite *site, int p, const NumberNotes *notes) {
+    const Parameter *parameter = &plan->backward->kernel->function->parameters[p];
+    bool is_number = parameter_is_float_scalar(parameter);
+    bool is_tensor = launch_argument(plan->backward, ARGUMENT_GRADIENT, parameter->name) &&
+                     parameter_is_pointer(parameter);
+    NumberRead read;
+    if ((!is_number && !is_tensor) || launch_tensor(arena, module, site, p).text ||
+        !launch_number_read(arena, module, site, p, is_tensor, &read))
+        return;
+    const char *where =
+        arena_printf(arena, is_number ? "`%s` of `%.*s`" : "what is passed for `%s` of `%.*s`",
+                     parameter->name, STR_ARGS(plan->kernel->name));
+    note_number(arena, notes, where, read.tensor, site->launcher, read.range,
+                is_number ? "the launcher does more with it than arithmetic"
+                          : "a new tensor is made of it");
+}
+
 /// Numbers of tensors that a launcher does more with than is followed.
 static void note_lost(Arena *arena, const Module *module, const LaunchPlan *plan,
                       const NumberNotes *notes) {
-    const Function *kernel = plan->backward->kernel->function;
     for (LIST_EACH(int, i, module->launches)) {
         const LaunchSite *site = &module->launches.items[i];
         if (site->kernel != plan->kernel || plan->backward->is_partial) continue;
-        for (int p = 0; p < site->kernel->parameter_count; p++) {
-            const Parameter *scalar = &kernel->parameters[p];
-            NumberRead read;
-            if (!parameter_is_float_scalar(scalar) || launch_tensor(arena, module, site, p).text ||
-                !launch_number_read(arena, module, site, p, &read))
-                continue;
-            const char *where =
-                arena_printf(arena, "`%s` of `%.*s`", scalar->name, STR_ARGS(plan->kernel->name));
-            note_number(arena, notes, where, read.tensor, site->launcher, read.range,
-                        "the launcher does more with it than arithmetic");
-        }
+        for (int p = 0; p < site->kernel->parameter_count; p++)
+            note_argument(arena, module, plan, site, p, notes);
     }
 }
 

@@ -246,6 +246,14 @@ LOST_NUMBERS = [  # what is passed, and the tensor that is named
         "t.sum()",
     ),
 ]
+MADE_TENSORS = [  # the expression that is scaled, and the tensor that is named; None: nothing is said
+    ("torch.tensor(t.tolist())", "t"),
+    ("x.new_tensor([number.item() for number in t])", "number"),
+    ("torch.full_like(x, max(t.sum().item(), 1.0))", "t.sum()"),
+    ("torch.tensor(t.detach().tolist())", None),
+    ("torch.zeros(int(t.sum().item()))", None),
+    ("torch.stack([t[0], t[1]])", None),
+]
 MEANT_NUMBERS = [
     "return launch(x, t.detach().abs().max().item())",
     "with torch.no_grad():\n        number = t.abs().max().item()\n    return launch(x, number)",
@@ -273,6 +281,14 @@ def test_a_number_without_gradient_is_said(statement: str, tensor: str, tmp_path
     assert status == 1
     assert f"so `{tensor}" in said
     assert "warning[gradient-number-of-tensor]" in said
+
+
+@pytest.mark.parametrize(("made", "tensor"), MADE_TENSORS)
+def test_a_tensor_made_of_numbers(made: str, tensor: str | None, tmp_path: Path) -> None:
+    """A new tensor of numbers that were read off another has no gradient for that one."""
+    status, said = numbers(tmp_path, f"made = {made}\n    return launch(made, 2.0)")
+    assert status == (tensor is not None), said
+    assert (f"has no gradient, so `{tensor}` stays a number" in said) == (tensor is not None)
 
 
 def test_an_attribute_that_holds_a_number(tmp_path: Path) -> None:

@@ -155,7 +155,8 @@ static bool place_is_read(const Op *store, int axis) {
     return walk_from(store->operands[0], id_use, ID_IS_READ, &axis) == ID_IS_READ;
 }
 
-static void settle_axis(Differentiation *state, const Map *stored, Op *store, int axis) {
+/// Whether no two programs along the axis store to one element, where what is assumed holds.
+static bool settle_axis(Differentiation *state, const Map *stored, Op *store, int axis) {
     Arena *arena = state->arena;
     DigitUse place = digits_of_place(arena, stored, store, axis);
     if (place.whole) {
@@ -169,7 +170,7 @@ static void settle_axis(Differentiation *state, const Map *stored, Op *store, in
                    "programs along grid axis %d, which read from memory where they store, do not "
                    "store to the same elements of `%s`",
                    axis, stored_name(state, store));
-        return;
+        return true;
     }
     DigitUse value = digits_of_value(arena, stored, store, axis);
     Digits missing = {0};
@@ -182,8 +183,9 @@ static void settle_axis(Differentiation *state, const Map *stored, Op *store, in
                    "only one program along grid axis %d stores to each element of "
                    "`%s`, though its id does not tell which",
                    axis, stored_name(state, store));
-        return;
+        return false;
     }
+    if (!missing.count) return true;
     Value *condition = first_program(state, store, place.number, &missing, axis);
     Value *others = map_get_pointer(&state->stores.owners, store);
     if (others) {
@@ -191,6 +193,7 @@ static void settle_axis(Differentiation *state, const Map *stored, Op *store, in
         condition = build_binary(&b, OP_AND, others, condition);
     }
     map_set_pointer(&state->stores.owners, store, condition);
+    return false;
 }
 
 /* ---- all stores ---- */
@@ -297,7 +300,10 @@ void stores_settle(Differentiation *state) {
         refuse_replaced(&settling, store);
         if (store->code != OP_STORE || state->failed) continue;
         settle_lanes(state, store);
+        bool is_distinct = !map_has_pointer(&state->stores.owners, store);
         for (int axis = 0; axis < PROGRAM_AXES && !state->failed; axis++)
-            if (settling.axes[axis]) settle_axis(state, &settling.stored, store, axis);
+            if (settling.axes[axis])
+                is_distinct &= settle_axis(state, &settling.stored, store, axis);
+        if (is_distinct) map_set_pointer(&state->stores.distinct, store, store);
     }
 }

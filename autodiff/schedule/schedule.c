@@ -13,6 +13,7 @@
 #include "autodiff/addresses/digits.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/addresses/segments.h"
+#include "autodiff/addresses/told.h"
 #include "autodiff/atomics/neighbours.h"
 #include "autodiff/atomics/picked.h"
 #include "autodiff/rewrite/order.h"
@@ -34,6 +35,7 @@ static bool op_is_alive(const Function *function, const Op *op) {
 
 typedef struct GradientSharing {
     bool is_private;
+    const Op *told_by;  // what takes the upstream gradient of a store that has its rows; or NULL
     const char *why;
 } GradientSharing;
 
@@ -83,18 +85,42 @@ static Value *offsets_around(Differentiation *state, const Access *access, const
                                 axis->program_axis);
 }
 
+/// What is assumed of the store that tells rows apart.
+static void assume_told(Differentiation *state, const Accumulation *statement, const Op *upstream) {
+    const Op *store = map_get_pointer(&state->stores.upstreams, upstream);
+    const char *output = parameter_of_root(state, pointer_root(store->operands[0]))->name;
+    const char *text = arena_printf(state->arena,
+                                    "no two programs store to one element of `%s`, so that they "
+                                    "share no elements of `%s`",
+                                    output, statement->input->name);
+    for (LIST_EACH(int, i, state->stores.assumptions))
+        if (strcmp(state->stores.assumptions.items[i].text, text) == 0) return;
+    LIST_PUSH(state->arena, &state->stores.assumptions,
+              (Assumption){.text = text, .range = store->range});
+}
+
+/// The store of the forward that has the rows of each program, where memory or a flag decides about them: none of the axes of the grid
+/// is left out of the address, and iterations own what they touch.
+static const Op *rows_are_told(Differentiation *state, const Accumulation *statement,
+                               const Axis *axes, const AxisDependence *dependence, int count) {
+    for (int i = 0; i < count; i++)
+        if (dependence[i] == AXIS_FREE || (!axes[i].is_program && dependence[i] != AXIS_OWNED))
+            return NULL;
+    return told_by_store(state->arena, state->backward, &state->stores.upstreams, statement->op);
+}
+
 static GradientSharing affine_sharing(Differentiation *state, const Accumulation *statement) {
     Axis axes[ACCESS_MOST_AXES];
     AxisDependence dependence[ACCESS_MOST_AXES];
     Access access = places_find(state->versions.places, statement->op)->access;
     const char *name = statement->input->name;
     if (!access.parameter || !access.offset.known)
-        return (GradientSharing){false, unknown_address(state->arena, statement->op, name)};
+        return (GradientSharing){.why = unknown_address(state->arena, statement->op, name)};
     if (!lanes_are_apart(state->arena, statement->op))
         return (GradientSharing){
-            false,
-            arena_printf(state->arena,
-                         "several lanes of one tile may add to the same element of `%s`", name)};
+            .why = arena_printf(state->arena,
+                                "several lanes of one tile may add to the same element of `%s`",
+                                name)};
     int count = access_axes(state->arena, state->versions.axes, &access, axes, dependence,
                             ACCESS_MOST_AXES);
     Value *offsets[ACCESS_MOST_AXES] = {0};
@@ -102,9 +128,11 @@ static GradientSharing affine_sharing(Differentiation *state, const Accumulation
         if (dependence[i] == AXIS_OWNED) continue;
         offsets[i] = offsets_around(state, &access, &axes[i]);
         if (offsets[i]) continue;
+        const Op *told_by = rows_are_told(state, statement, axes, dependence, count);
+        if (told_by) return (GradientSharing){.is_private = true, .told_by = told_by};
         if (axes[i].is_program) {
             return (GradientSharing){
-                false, dependence[i] == AXIS_FREE && axes[i].digit == AXIS_WHOLE
+                .why = dependence[i] == AXIS_FREE && axes[i].digit == AXIS_WHOLE
                            ? arena_printf(
                                  state->arena,
                                  "all programs along grid axis %d add to the same elements of `%s`",
@@ -115,10 +143,10 @@ static GradientSharing affine_sharing(Differentiation *state, const Accumulation
                                  axes[i].program_axis, name)};
         }
         return (GradientSharing){
-            false, arena_printf(
-                       state->arena,
-                       "several iterations of the loop at line %d add to the same elements of `%s`",
-                       range_line(axes[i].loop->range), name)};
+            .why = arena_printf(
+                state->arena,
+                "several iterations of the loop at line %d add to the same elements of `%s`",
+                range_line(axes[i].loop->range), name)};
     }
     for (int i = 0; i < count; i++)
         if (offsets[i]) assume_ascending(state, statement, offsets[i], axes[i].program_axis);
@@ -141,7 +169,11 @@ typedef enum Pair {
 
 static Pair pair_of(Differentiation *state, const Accumulation *a, const Accumulation *b) {
     if (digits_are_apart(state->arena, state->versions.axes, a->op, b->op)) return PAIR_APART;
-    if (!places_are_owned_together(state->arena, state->versions.axes, a->op, b->op, false))
+    const Op *told_by = statement_sharing(state, a).told_by;
+    if (told_by != statement_sharing(state, b).told_by) return PAIR_SHARED;
+    if (told_by
+            ? !places_are_equal(state->arena, a->op, b->op)
+            : !places_are_owned_together(state->arena, state->versions.axes, a->op, b->op, false))
         return PAIR_SHARED;
     bool apart = ops_are_exclusive(a->op, b->op) || places_are_apart(state->arena, a->op, b->op);
     return apart ? PAIR_APART : PAIR_ORDERED;
@@ -212,6 +244,8 @@ static int fold_picked(Differentiation *state, Gradient *gradient, Accumulation 
     if (!left_count || !picked_count || group_is_private(state, group, count) ||
         !group_is_private(state, left, left_count))
         return -1;
+    for (int i = 0; i < left_count; i++)
+        if (statement_sharing(state, &left[i]).told_by) return -1;
     for (int i = 0; i < picked_count; i++) {
         for (int k = 0; k < left_count && !picks[i]; k++)
             picks[i] = pick_plan(state, &picked[i], &left[k], picked_count == 1 && left_count == 1);
@@ -229,8 +263,10 @@ static int fold_picked(Differentiation *state, Gradient *gradient, Accumulation 
 
 /// Statements that are private each, and meet because they read neighbours, become plain stores of the owners. False where they stay.
 static bool store_neighbours(Differentiation *state, Accumulation *group, int count) {
-    for (int i = 0; i < count; i++)
-        if (!statement_sharing(state, &group[i]).is_private) return false;
+    for (int i = 0; i < count; i++) {
+        GradientSharing sharing = statement_sharing(state, &group[i]);
+        if (!sharing.is_private || sharing.told_by) return false;
+    }
     if (group_is_private(state, group, count)) return false;
     int left = neighbours_gather(state, group, count);
     for (int i = 0; i < left; i++) make_store(&group[i], state->backward);
@@ -270,6 +306,10 @@ static void schedule_group(Differentiation *state, Gradient *gradient, Accumulat
         for (int k = 0; k < i; k++)
             if (pairs[i * count + k] == PAIR_ORDERED)
                 adds[make_ordered(state, group, k, i)] = gradient->is_sum = true;
+    for (int i = 0; i < count; i++) {
+        const Op *told_by = statement_sharing(state, &group[i]).told_by;
+        if (told_by) assume_told(state, &group[i], told_by);
+    }
     for (int i = 0; i < count; i++)
         adds[i] ? make_update(&group[i], state->backward) : make_store(&group[i], state->backward);
 }

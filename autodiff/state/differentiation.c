@@ -25,6 +25,8 @@ Differentiation differentiation_new(Arena *arena) {
                              .versions.iterations_apart = map_new(arena),
                              .versions.ordered = map_new(arena),
                              .stores.owners = map_new(arena),
+                             .stores.distinct = map_new(arena),
+                             .stores.upstreams = map_new(arena),
                              .parts.part_strides = map_new(arena),
                              .parts.optional = map_new(arena)};
 }

@@ -117,6 +117,8 @@ typedef struct StoreState {
     bool adds;                           // an active value to an output
     GridAxis unread_axes[PROGRAM_AXES];  // of the grid, that nothing reads; _ONE for others
     Map owners;  // stores that several programs do alike -> the primal condition of the one with the gradient
+    Map distinct;  // stores of which no two programs have one element, or the gradient would be wrong already
+    Map upstreams;  // loads of the backward, of what such a store takes -> the store
     LIST(Assumption) assumptions;
     LIST(StepCheck) steps;  // what the Function looks at (programs/steps.h)
 } StoreState;

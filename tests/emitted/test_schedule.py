@@ -255,7 +255,7 @@ def test_programs_that_take_turns_with_tiles_are_derived_as_one_a_tile() -> None
         "in_groups": ("proved", 0),
         "of_batches": ("proved", 0),
         "by_another_number": ("proved", 2),
-        "with_what_was_before": ("proved", 1),
+        "with_what_was_before": ("proved", 0),
     }
     module = tad("--backward", "--no-proof", file).stdout
     for kernel, number in (("in_groups", "tile_id"), ("of_batches", "tile")):

@@ -1,0 +1,520 @@
+// An address is `weight * row + rest`, whatever memory and flags make of the row (`bos + block * B + lane` of variable lengths).
+// A store of the forward has the same row in `weight' * row + rest'`. No two programs store to one of its elements: the derivation
+// assumes so, for each of them takes the upstream gradient. So no two programs have one row, if three things hold: the address tells
+// the row and all that differs between programs in `rest'`; the mask of the store has each row that the mask of the access has;
+// and the store is reached wherever the access is.
+#include "autodiff/addresses/told.h"
+
+#include <limits.h>
+
+#include "analysis/addresses/affine_axes.h"
+#include "analysis/build/infer.h"
+#include "analysis/build/value_poly.h"
+#include "autodiff/addresses/place.h"
+#include "autodiff/rewrite/rewrite.h"
+
+enum { MASK_STEPS = 200 };  // parts of a mask that are looked at. Beyond: it is not understood
+
+/// `base + sum lane[k] * i_k >= 1`, by the lanes of the access.
+typedef struct Limit {
+    const Poly *base, *lane[TYPE_MAX_RANK];
+} Limit;
+typedef LIST(Limit) Limits;
+
+/// An address by its rows.
+typedef struct Rows {
+    Access access;
+    int lane;  // along which rows follow each other; -1: the tile has one row
+    const Poly *weight, *index, *rest;
+} Rows;
+
+typedef LIST(Value *) Atoms;
+
+typedef struct RowSearch {
+    Arena *arena;
+    const Function *function;
+    Op *op;
+    Access access;  // of `op`
+    Limits limits;  // that hold where `op` touches an element
+    Rows own;
+    Atoms digits;  // of `own.rest`: what differs between programs, but for variables of loops
+    Rows stored;   // of the store that is looked at
+    Atoms first;   // variables of loops around it, of which the first iteration is looked at
+} RowSearch;
+
+/* ---- limits ---- */
+
+static const Poly *zero(Arena *arena) { return poly_constant(arena, 0); }
+
+/// Adds `larger - smaller + slack`, of which the lanes are those of `axes`.
+static bool add_limit(Arena *arena, Value *larger, Value *smaller, int slack, const int *axes,
+                      int rank, Limits *limits) {
+    Affine sides[] = {affine_of(arena, larger), affine_of(arena, smaller)};
+    Limit limit = {.base = poly_constant(arena, slack)};
+    for (int i = 0; i < TYPE_MAX_RANK; i++) limit.lane[i] = zero(arena);
+    for (int s = 0; s < 2; s++) {
+        const Poly *sign = poly_constant(arena, s ? -1 : 1);
+        if (!sides[s].known || sides[s].wrapped || sides[s].rank > rank) return false;
+        limit.base = poly_add(arena, limit.base, poly_multiply(arena, sides[s].base, sign));
+        for (int i = 0; i < sides[s].rank; i++) {
+            const Poly **lane = &limit.lane[axes[rank - sides[s].rank + i]];
+            *lane = poly_add(arena, *lane, poly_multiply(arena, sides[s].lane[i], sign));
+        }
+    }
+    LIST_PUSH(arena, limits, limit);
+    return true;
+}
+
+/// Lists the comparisons that all have to hold for the mask. False where one of its parts is none.
+static bool add_limits(Arena *arena, const Value *mask, const int *axes, Limits *limits,
+                       int *steps) {
+    const Op *op = mask->op;
+    int rank = mask->type.rank;
+    int64_t axis;
+    if (!op || ++*steps > MASK_STEPS) return false;
+    if (op_is_ordering(op->code) && !dtype_is_integer(op->operands[0]->type.element)) return false;
+    Value *const *sides = op->operands;
+    switch (op->code) {
+    case OP_LT: return add_limit(arena, sides[1], sides[0], 0, axes, rank, limits);
+    case OP_LE: return add_limit(arena, sides[1], sides[0], 1, axes, rank, limits);
+    case OP_GT: return add_limit(arena, sides[0], sides[1], 0, axes, rank, limits);
+    case OP_GE: return add_limit(arena, sides[0], sides[1], 1, axes, rank, limits);
+    case OP_AND: {
+        bool all = true;
+        for (int i = 0; i < 2; i++)
+            all &= add_limits(arena, sides[i], axes + rank - sides[i]->type.rank, limits, steps);
+        return all;
+    }
+    case OP_BROADCAST_TO:
+        return add_limits(arena, sides[0], axes + rank - sides[0]->type.rank, limits, steps);
+    case OP_EXPAND_DIMS: {
+        if (!value_is_int(sides[1], &axis)) return false;
+        if (axis < 0) axis += rank;
+        int inner[TYPE_MAX_RANK] = {0};
+        for (int i = 0, count = 0; i < rank; i++)
+            if (i != axis) inner[count++] = axes[i];
+        return add_limits(arena, sides[0], inner, limits, steps);
+    }
+    default: return false;
+    }
+}
+
+static bool limits_of_mask(Arena *arena, const Access *access, Limits *limits) {
+    const Value *mask = access_mask(access->op);
+    int axes[TYPE_MAX_RANK] = {0};
+    if (!mask) return true;
+    if (mask->type.rank > access->offset.rank) return false;
+    for (int i = 0; i < mask->type.rank; i++) axes[i] = access->offset.rank - mask->type.rank + i;
+    return add_limits(arena, mask, axes, limits, &(int){0});
+}
+
+/// What holds where the access touches an element, as far as it is understood.
+static void find_limits(RowSearch *search) {
+    int axes[TYPE_MAX_RANK] = {0}, steps = 0;
+    limits_of_mask(search->arena, &search->access, &search->limits);
+    for (const Region *region = search->op->parent; region && region->parent;
+         region = region->parent->parent)
+        if (region->parent->code == OP_IF && region == region->parent->regions[0] &&
+            region->parent->operands[0]->type.rank == 0)
+            add_limits(search->arena, region->parent->operands[0], axes, &search->limits, &steps);
+}
+
+/* ---- rows ---- */
+
+/// Splits an address into the multiples of a weight and the rest. False where its rows are the same in all programs.
+static bool split_rows(Arena *arena, const Access *access, int lane, const Poly *weight,
+                       Rows *rows) {
+    bool is_size = weight->count == 1 && weight->terms[0].coefficient > 0;
+    if (!is_size || !poly_is_fixed(arena, weight)) return false;
+    *rows = (Rows){*access, lane, weight, zero(arena), zero(arena)};
+    for (int t = 0; t < access->offset.base->count; t++) {
+        const Poly term = {1, &access->offset.base->terms[t]};
+        const Poly *index = poly_divide_exact(arena, &term, weight);
+        const Poly **part = index ? &rows->index : &rows->rest;
+        *part = poly_add(arena, *part, index ? index : &term);
+    }
+    return !poly_is_fixed(arena, rows->index);
+}
+
+static bool is_listed(const Atoms *atoms, const Value *value) {
+    for (int i = 0; i < atoms->count; i++)
+        if (atoms->items[i] == value) return true;
+    return false;
+}
+
+static bool varies(Arena *arena, Value *atom) {
+    return !poly_is_fixed(arena, poly_atom(arena, atom));
+}
+
+static void list_varying(Arena *arena, const Poly *poly, Atoms *atoms) {
+    for (int t = 0; t < poly->count; t++)
+        for (int i = 0; i < poly->terms[t].atom_count; i++) {
+            Value *atom = poly->terms[t].atoms[i];
+            if (varies(arena, atom) && !is_listed(atoms, atom)) LIST_PUSH(arena, atoms, atom);
+        }
+}
+
+static bool is_in_loop_of(const Op *op, const Value *variable) {
+    if (!value_is_loop_variable(variable)) return false;
+    for (; op; op = op->parent->parent)
+        if (op->parent == variable->region) return true;
+    return false;
+}
+
+/* ---- what the address tells ---- */
+
+enum { NUMBER_ID = INT_MIN / 4 };  // of the first number that is made up
+
+/// As many as there are of a digit, or a number that nothing is known of.
+static Value *count_of(Arena *arena, const Value *digit, int id) {
+    const Op *op = digit ? digit->op : NULL;
+    Value *count = op && op->code == OP_MOD          ? op->operands[1]
+                   : op && op->code == OP_TILE_INDEX ? op->operands[3]
+                                                     : NULL;
+    if (count) return count;
+    count = ARENA_NEW(arena, Value);
+    *count = (Value){.id = id, .type.kind = TYPE_NUMBER};
+    return count;
+}
+
+/// The variable of a loop over so many numbers that is put around the operation.
+static Value *number_around(Arena *arena, Op *op, const Value *digit, int id) {
+    static const Constant numbers[] = {{.kind = CONSTANT_INT, .integer = 0},
+                                       {.kind = CONSTANT_INT, .integer = 1}};
+    Op *loop = ARENA_NEW(arena, Op);
+    Region *body = ARENA_NEW(arena, Region);
+    Value *variable = ARENA_NEW(arena, Value);
+    *loop = (Op){.code = OP_FOR,
+                 .operands = ARENA_ARRAY(arena, Value *, 3),
+                 .operand_count = 3,
+                 .regions = ARENA_ARRAY(arena, Region *, 1),
+                 .region_count = 1,
+                 .parent = op->parent};
+    loop->regions[0] = body;
+    *body =
+        (Region){.parent = loop, .arguments = ARENA_ARRAY(arena, Value *, 1), .argument_count = 1};
+    body->arguments[0] = variable;
+    *variable = (Value){.id = id, .type.kind = TYPE_NUMBER, .region = body};
+    for (int i = 0; i < 2; i++) {
+        loop->operands[2 * i] = ARENA_NEW(arena, Value);
+        *loop->operands[2 * i] =
+            (Value){.id = id - 1 - i, .type.kind = TYPE_NUMBER, .constant = &numbers[i]};
+    }
+    loop->operands[1] = count_of(arena, digit, id - 3);
+    op->parent = body;
+    return variable;
+}
+
+static bool mentions_any(const Poly *poly, const Atoms *atoms) {
+    for (int i = 0; i < atoms->count; i++)
+        if (poly_mentions(poly, atoms->items[i])) return true;
+    return false;
+}
+
+/// Whether the kernel compares a row with more than its lanes, as that of a neighbour (`row + tap * dilation < n`): then the rest of the
+/// address may lead into other rows.
+static bool rows_are_crossed(const RowSearch *search) {
+    Arena *arena = search->arena;
+    Atoms of_index = {0}, of_rest = {0};
+    list_varying(arena, search->own.index, &of_index);
+    list_varying(arena, search->own.rest, &of_rest);
+    FunctionAxes around = function_axes(arena, search->function);
+    for (LIST_EACH(int, i, around.comparisons))
+        for (int side = 0; side < 2; side++) {
+            Affine form = affine_of(arena, around.comparisons.items[i]->operands[side]);
+            if (!form.known || !mentions_any(form.base, &of_index)) continue;
+            if (mentions_any(form.base, &of_rest)) return true;
+            for (int k = 0; k < form.rank; k++) {
+                int64_t number;
+                if (!poly_is_constant(form.lane[k], &number)) return true;
+            }
+        }
+    return false;
+}
+
+/// Whether elements of other rows, or of other digits, are other elements: with numbers that may be any in their places, each of
+/// these owns what it touches.
+static bool address_tells(RowSearch *search) {
+    Arena *arena = search->arena;
+    Access told = search->own.access;
+    Op *op = ARENA_NEW(arena, Op);
+    *op = *search->op;
+    told.op = op;
+    if (search->own.lane >= 0) told.offset.lane[search->own.lane] = zero(arena);
+    const Poly *row = poly_atom(arena, number_around(arena, op, NULL, NUMBER_ID));
+    const Poly *base = search->own.rest;
+    for (LIST_EACH(int, i, search->digits)) {
+        Value *digit = search->digits.items[i];
+        Value *number = number_around(arena, op, digit, NUMBER_ID - 4 * (i + 1));
+        base = poly_substitute(arena, base, digit, poly_atom(arena, number));
+        if (!base) return false;
+    }
+    told.offset.base = poly_add(arena, base, poly_multiply(arena, search->own.weight, row));
+    Axis axes[ACCESS_MOST_AXES];
+    AxisDependence dependence[ACCESS_MOST_AXES];
+    FunctionAxes around = function_axes(arena, search->function);
+    int count = access_axes(arena, &around, &told, axes, dependence, ACCESS_MOST_AXES), owned = 0;
+    for (int i = 0; i < count; i++) {
+        if (axes[i].is_program && dependence[i] != AXIS_FREE) return false;
+        owned += !axes[i].is_program && dependence[i] == AXIS_OWNED &&
+                 axes[i].loop->regions[0]->arguments[0]->id <= NUMBER_ID;
+    }
+    return owned == search->digits.count + 1;
+}
+
+/* ---- the store ---- */
+
+static bool is_of_launch(const Poly *poly) {
+    for (int t = 0; t < poly->count; t++)
+        for (int i = 0; i < poly->terms[t].atom_count; i++) {
+            const Value *atom = poly->terms[t].atoms[i];
+            if (atom->op || !atom->region || atom->region->parent) return false;
+        }
+    return true;
+}
+
+/// `above // below`, above at least below: as `cdiv` of sizes is.
+static bool is_whole_quotient(Arena *arena, const Value *value) {
+    if (!value->op || value->op->code != OP_FLOORDIV) return false;
+    const Poly *above = value_poly(arena, value->op->operands[0]);
+    const Poly *below = value_poly(arena, value->op->operands[1]);
+    return is_of_launch(above) && is_of_launch(below) &&
+           poly_is_nonnegative(arena, poly_subtract(arena, above, below));
+}
+
+/// Whether the number is at least 1 where each of the launch's sizes is.
+static bool is_a_size(Arena *arena, const Poly *poly) {
+    for (int t = 0; t < poly->count; t++)
+        for (int i = 0; i < poly->terms[t].atom_count; i++) {
+            const Value *atom = poly->terms[t].atoms[i];
+            if (!is_of_launch(poly_atom(arena, poly->terms[t].atoms[i])) &&
+                !is_whole_quotient(arena, atom))
+                return false;
+        }
+    return poly_is_nonnegative(arena, poly_subtract(arena, poly, poly_constant(arena, 1)));
+}
+
+static bool has_iteration(Arena *arena, const Op *loop) {
+    Affine lower = affine_of(arena, loop->operands[0]), upper = affine_of(arena, loop->operands[1]);
+    Affine step = affine_of(arena, loop->operands[2]);
+    return lower.known && upper.known && step.known && is_a_size(arena, step.base) &&
+           is_a_size(arena, poly_subtract(arena, upper.base, lower.base));
+}
+
+/// Whether the store is reached wherever `op` is, in the same iterations of the loops that the rows move with, and in the first
+/// of all others.
+static bool is_reached(RowSearch *search, const Op *store) {
+    for (const Region *region = store->parent; region && region->parent;
+         region = region->parent->parent) {
+        const Op *around = region->parent;
+        bool is_shared = false;
+        for (const Region *other = search->op->parent; other;
+             other = other->parent ? other->parent->parent : NULL)
+            is_shared |= other == region;
+        if (around->code == OP_IF) {
+            // In the first iteration of an inner loop the branch is the same, for it is around that loop.
+            if (!is_shared) return false;
+            continue;
+        }
+        if (around->code != OP_FOR) return false;
+        Value *variable = region->arguments[0];
+        if (is_shared && poly_mentions(search->own.index, variable)) continue;
+        Affine lower = affine_of(search->arena, around->operands[0]);
+        if (!lower.known || lower.rank || !poly_is_fixed(search->arena, lower.base)) return false;
+        if (!is_shared && !has_iteration(search->arena, around)) return false;
+        LIST_PUSH(search->arena, &search->first, variable);
+    }
+    return true;
+}
+
+/// Whether a number is another in the first iteration of the loops around the store.
+static bool moves_with_first(const RowSearch *search, const Poly *poly) {
+    for (int t = 0; t < poly->count; t++)
+        for (int a = 0; a < poly->terms[t].atom_count; a++)
+            for (LIST_EACH(int, i, search->first))
+                if (region_defines(search->first.items[i]->region, poly->terms[t].atoms[a]))
+                    return true;
+    return false;
+}
+
+/// Whether in the loops whose first iteration is looked at nothing is another that has to be the same: no branch, no loop of the rows,
+/// and none of what tells programs apart.
+static bool first_is_like_all(const RowSearch *search, const Op *store) {
+    for (LIST_EACH(int, i, search->first)) {
+        const Region *body = search->first.items[i]->region;
+        for (const Region *region = store->parent; region != body;
+             region = region->parent->parent) {
+            bool is_first = false;
+            for (LIST_EACH(int, k, search->first))
+                is_first |= search->first.items[k]->region == region;
+            if (!is_first) return false;
+        }
+    }
+    for (LIST_EACH(int, i, search->digits))
+        if (moves_with_first(search, poly_atom(search->arena, search->digits.items[i])))
+            return false;
+    return !moves_with_first(search, search->own.index);
+}
+
+/// In the first iteration of the loops around the store.
+static const Poly *at_first(const RowSearch *search, const Poly *poly) {
+    for (LIST_EACH(int, i, search->first)) {
+        Value *variable = search->first.items[i];
+        Affine lower = affine_of(search->arena, variable->region->parent->operands[0]);
+        if (poly) poly = poly_substitute(search->arena, poly, variable, lower.base);
+    }
+    return poly;
+}
+
+/// The same limit, by the row's lanes.
+static bool limits_are_equal(const RowSearch *search, const Limit *own, const Limit *stored) {
+    if (!poly_equal(own->base, stored->base)) return false;
+    for (int i = 0; i < TYPE_MAX_RANK; i++) {
+        if (i != search->own.lane && !poly_is_zero(own->lane[i])) return false;
+        if (i != search->stored.lane && !poly_is_zero(stored->lane[i])) return false;
+    }
+    return search->own.lane < 0 ||
+           poly_equal(own->lane[search->own.lane], stored->lane[search->stored.lane]);
+}
+
+/// How many there are, or NULL.
+static const Poly *rows_of_tile(const Rows *rows) {
+    const Type type = rows->access.op->operands[0]->type;
+    return rows->lane < type.rank ? type.dims[rows->lane] : NULL;
+}
+
+/// Whether the limit holds for each row that `op` touches, in the first of the columns.
+static bool limit_holds(const RowSearch *search, const Limit *limit) {
+    for (LIST_EACH(int, i, search->limits))
+        if (limits_are_equal(search, &search->limits.items[i], limit) &&
+            !moves_with_first(search, limit->base))
+            return true;
+    const Poly *least = at_first(search, limit->base);
+    int lane = search->stored.lane;
+    if (!least) return false;
+    if (lane >= 0 && !poly_is_zero(limit->lane[lane])) {
+        const Poly *rows = rows_of_tile(&search->stored);
+        if (!rows) return false;
+        const Poly *last = poly_subtract(search->arena, rows, poly_constant(search->arena, 1));
+        const Poly *way = poly_multiply(search->arena, limit->lane[lane], last);
+        if (!is_a_size(search->arena, poly_add(search->arena, least, way))) return false;
+    }
+    return is_a_size(search->arena, least);
+}
+
+/// Whether the store has each row that `op` touches, in a column that is the same for all programs.
+static bool stores_rows(const RowSearch *search) {
+    Limits limits = {0};
+    if (!limits_of_mask(search->arena, &search->stored.access, &limits)) return false;
+    for (LIST_EACH(int, i, limits))
+        if (!limit_holds(search, &limits.items[i])) return false;
+    return search->own.lane < 0 ||
+           poly_equal(rows_of_tile(&search->own), rows_of_tile(&search->stored));
+}
+
+/// Whether programs with the same row and digits have one element of the store.
+static bool element_is_told(const RowSearch *search) {
+    Arena *arena = search->arena;
+    const Poly *rest = at_first(search, search->stored.rest);
+    Atoms varying = {0};
+    if (!rest || stride_may_vanish(search->stored.weight)) return false;
+    list_varying(arena, rest, &varying);
+    for (LIST_EACH(int, i, varying))
+        if (!is_listed(&search->digits, varying.items[i])) return false;
+    for (int i = 0; i < search->stored.access.offset.rank; i++)
+        if (!poly_is_fixed(arena, search->stored.access.offset.lane[i])) return false;
+    return true;
+}
+
+static bool is_told_by(RowSearch *search, Op *store) {
+    search->first = (Atoms){0};
+    return poly_equal(search->own.index, search->stored.index) && is_reached(search, store) &&
+           first_is_like_all(search, store) && element_is_told(search) && stores_rows(search);
+}
+
+/* ---- ways to split an address ---- */
+
+typedef LIST(Rows) Splits;
+
+static void list_splits(Arena *arena, const Access *access, Splits *splits) {
+    const Poly *base = access->offset.base;
+    Rows rows;
+    if (!access->parameter || !access->offset.known || access->offset.wrapped) return;
+    for (int i = 0; i < access->offset.rank; i++)
+        if (!poly_is_zero(access->offset.lane[i]) &&
+            split_rows(arena, access, i, access->offset.lane[i], &rows))
+            LIST_PUSH(arena, splits, rows);
+    for (int t = 0; t < base->count; t++)
+        for (int a = 0; a < base->terms[t].atom_count; a++) {
+            const Poly *weight, *rest;
+            Value *atom = base->terms[t].atoms[a];
+            if (varies(arena, atom) && poly_split(arena, base, atom, &weight, &rest) &&
+                split_rows(arena, access, -1, weight, &rows))
+                LIST_PUSH(arena, splits, rows);
+        }
+}
+
+/// What a launch numbers: ids, and their quotients and remainders. What memory or a flag chooses may be out of its range.
+static bool is_number_of_launch(const Value *value) {
+    OpCode code = value->op ? value->op->code : OP_UNKNOWN;
+    return value_is_axis(value) || code == OP_MOD || code == OP_FLOORDIV;
+}
+
+/// Lists what differs between programs in the rest of the address. False where that is no number of the launch, or moves lanes.
+static bool find_digits(RowSearch *search) {
+    Atoms varying = {0};
+    search->digits = (Atoms){0};
+    list_varying(search->arena, search->own.rest, &varying);
+    for (LIST_EACH(int, i, varying)) {
+        if (is_in_loop_of(search->op, varying.items[i])) continue;
+        if (!is_number_of_launch(varying.items[i])) return false;
+        LIST_PUSH(search->arena, &search->digits, varying.items[i]);
+    }
+    for (int i = 0; i < search->access.offset.rank; i++)
+        if (!poly_is_fixed(search->arena, search->access.offset.lane[i])) return false;
+    return true;
+}
+
+typedef struct UpstreamSearch {
+    RowSearch *search;
+    const Map *stored;
+    Splits own;
+    const Op *found;
+} UpstreamSearch;
+
+static bool visit_store(void *context, Op *op) {
+    UpstreamSearch *stores = context;
+    RowSearch *search = stores->search;
+    if (!map_has_pointer(stores->stored, op)) return true;
+    Access access = access_of(search->arena, op);
+    Splits splits = {0};
+    list_splits(search->arena, &access, &splits);
+    for (int i = 0; i < stores->own.count && !stores->found; i++) {
+        search->own = stores->own.items[i];
+        bool is_like = false;
+        for (LIST_EACH(int, k, splits)) {
+            search->stored = splits.items[k];
+            is_like = is_like || ((search->own.lane < 0) == (search->stored.lane < 0) &&
+                                  poly_equal(search->own.index, search->stored.index));
+        }
+        if (!is_like || !find_digits(search) || rows_are_crossed(search) || !address_tells(search))
+            continue;
+        for (LIST_EACH(int, k, splits)) {
+            search->stored = splits.items[k];
+            bool same_kind = (search->own.lane < 0) == (search->stored.lane < 0);
+            if (same_kind && !stores->found && is_told_by(search, op)) stores->found = op;
+        }
+    }
+    return !stores->found;
+}
+
+const Op *told_by_store(Arena *arena, const Function *function, const Map *stored, Op *op) {
+    RowSearch search = {
+        .arena = arena, .function = function, .op = op, .access = access_of(arena, op)};
+    UpstreamSearch stores = {.search = &search, .stored = stored};
+    list_splits(arena, &search.access, &stores.own);
+    if (!stores.own.count) return NULL;
+    find_limits(&search);
+    region_walk(function->body, visit_store, &stores);
+    return stores.found;
+}

@@ -1,0 +1,12 @@
+// Rows that a store of the forward tells apart: programs that share a row of one tensor would share it in the output, too.
+#ifndef TAD_AUTODIFF_ADDRESSES_TOLD_H
+#define TAD_AUTODIFF_ADDRESSES_TOLD_H
+
+#include "analysis/addresses/affine.h"
+
+/// A load of an upstream gradient, at the place of a store of the forward whose elements no two programs have, such that programs that
+/// touched one element through `op` would have stored to one element there. NULL where none is found. `stored`: such loads.
+/// Says nothing of iterations of one program.
+const Op *told_by_store(Arena *arena, const Function *function, const Map *stored, Op *op);
+
+#endif

@@ -1,0 +1,113 @@
+"""Rows that memory chooses: a store of the forward has them, so that no two programs share one. No atomics then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.emitted.plan import tad
+
+# heads of sequences in chunks of rows: packed ones, or without offsets all of one length
+CHUNKS = (Path(__file__).parent / "kernels" / "told.py").read_text()
+
+# all columns at once; a row is no lane, and the places of chunks are an index from memory
+ROWS = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def row_kernel(q, w, y, order, D: tl.constexpr):
+    row = tl.load(order + tl.program_id(0))
+    cols = tl.arange(0, D)
+    a = tl.load(q + row * D + cols)
+    tl.store(y + row * D + cols, a * a * tl.load(w + row))
+
+
+def by_order(q, w, order):
+    y = torch.empty_like(q)
+    row_kernel[(order.shape[0],)](q, w, y, order, D=16)
+    return y
+"""
+
+
+def backward(folder: Path, text: str, *options: str) -> tuple[str, str]:
+    """The module of a text, and what was said."""
+    path = folder / "told.py"
+    path.write_text(text)
+    done = tad("--backward", *options, path)
+    return done.stdout, done.stderr
+
+
+def changed(text: str, *changes: tuple[str, str]) -> str:
+    """The text with other words."""
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
+@pytest.mark.parametrize(("text", "gradients"), [(CHUNKS, ("dq", "dg")), (ROWS, ("dq", "dw"))])
+def test_rows_are_stored_plainly(text: str, gradients: tuple[str, ...], tmp_path: Path) -> None:
+    module, said = backward(tmp_path, text, "--time-limit", "100")
+    assert "gradients proved" in said
+    assert "tl.atomic_add" not in module
+    for gradient in gradients:
+        assert f"tl.store({gradient} +" in module
+        name = gradient.removeprefix("d")
+        assert (
+            "the gradient assumes that no two programs store to one element of `y`, "
+            f"so that they share no elements of `{name}`" in said
+        )
+
+
+Q = "at = ((first + rows) * H + head)[:, None] * D + cols[None, :]"
+ELSEWHERE = "to = ((first + rows) * H + head)[:, None] * D + cols[None, :]"
+STORE = "tl.store(y + to, tl.sin(a) * gate[:, None], mask=here)"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [("q + at", "q + at - head % 2 * D")],
+        [(Q, "at = ((first + rows) * H + head // 2)[:, None] * D + cols[None, :]")],
+        [(Q, "at = ((first + rows) * H * D + head * 2)[:, None] + cols[None, :]")],
+        [(Q, "at = ((first + rows) * (H * C) + head * C)[:, None] + cols[None, :]")],
+        [(Q, "at = ((first + rows) // 2 * H + head)[:, None] * D + cols[None, :]")],
+        [("q + at, mask=here", "q + at + H * D, mask=here & (rows + 1 < length)[:, None]")],
+        [("q + at, mask=here", "q + at, mask=(cols < D)[None, :]")],
+        [("mask=here)\n", "mask=here & (rows < length - 1)[:, None])\n")],
+        [("mask=here)\n", "mask=here & (rows % 2 == 0)[:, None])\n")],
+        [("mask=here)\n", "mask=here & (cols >= block)[None, :])\n")],
+        [(STORE, f"if head % 2 == 0:\n            {STORE}")],
+        [(STORE, f"if c == block:\n            {STORE}")],
+        [(ELSEWHERE, "to = (first + rows)[:, None] * D + cols[None, :]")],
+        [(ELSEWHERE, "to = ((first + rows) * H + head + block)[:, None] * D + cols[None, :]")],
+    ],
+    ids=[
+        *("heads that share", "heads of a group", "heads that overlap", "columns of heads"),
+        *("rows of a pair", "the next row", "rows of others", "rows left out", "odd rows left out"),
+        *("other columns", "a store of some heads", "a store of some columns"),
+        *("heads in one place", "heads elsewhere"),
+    ],
+)
+def test_others_are_added(changes: list[tuple[str, str]], tmp_path: Path) -> None:
+    module, _ = backward(tmp_path, changed(CHUNKS, *changes), "--no-proof")
+    assert "tl.atomic_add(dq" in module
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [("range(tl.cdiv(D, C))", "range(D // C)")],
+        [("range(tl.cdiv(D, C))", "range(block)")],
+        [("g + (first + rows) * H + head", "g + (first + rows)")],
+    ],
+    ids=["no whole block", "as many as memory says", "no head"],
+)
+def test_what_the_loop_may_not_store_is_added(
+    changes: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    module, _ = backward(tmp_path, changed(CHUNKS, *changes), "--no-proof")
+    assert "tl.atomic_add(dg" in module

@@ -301,6 +301,17 @@ static bool has_iteration(Arena *arena, const Op *loop) {
            is_a_size(arena, poly_subtract(arena, upper.base, lower.base));
 }
 
+/// Whether an operation stands in a branch on the same condition, on the same side.
+static bool is_in_like_branch(const Op *op, const Region *branch) {
+    const Op *condition = branch->parent;
+    for (const Region *region = op->parent; region->parent; region = region->parent->parent)
+        if (region->parent->code == OP_IF &&
+            region->parent->operands[0] == condition->operands[0] &&
+            (region == region->parent->regions[0]) == (branch == condition->regions[0]))
+            return true;
+    return false;
+}
+
 /// Whether the store is reached wherever `op` is, in the same iterations of the loops that the rows move with, and in the first
 /// of all others.
 static bool is_reached(RowSearch *search, const Op *store) {
@@ -312,8 +323,7 @@ static bool is_reached(RowSearch *search, const Op *store) {
              other = other->parent ? other->parent->parent : NULL)
             is_shared |= other == region;
         if (around->code == OP_IF) {
-            // In the first iteration of an inner loop the branch is the same, for it is around that loop.
-            if (!is_shared) return false;
+            if (!is_shared && !is_in_like_branch(search->op, region)) return false;
             continue;
         }
         if (around->code != OP_FOR) return false;

@@ -160,6 +160,61 @@ static GradientSharing statement_sharing(Differentiation *state, const Accumulat
     return sharing;
 }
 
+/* ---- two statements ---- */
+
+/// The loop around the operation that counts as another one does, or NULL.
+static Op *loop_alike(const Op *loop, const Op *op) {
+    for (Op *outer = op->parent->parent; outer; outer = outer->parent->parent)
+        if (outer->code == loop->code && outer->operands[0] == loop->operands[0] &&
+            outer->operands[1] == loop->operands[1] && outer->operands[2] == loop->operands[2])
+            return outer;
+    return NULL;
+}
+
+/// Whether each lane of the one steps as a lane of the other, in whatever order.
+static bool lanes_are_alike(const Affine *a, const Affine *b) {
+    bool taken[TYPE_MAX_RANK] = {false};
+    if (a->rank != b->rank) return false;
+    for (int i = 0; i < a->rank; i++) {
+        int k = 0;
+        while (k < b->rank && (taken[k] || !poly_equal(a->lane[i], b->lane[k]))) k++;
+        if (k == b->rank) return false;
+        taken[k] = true;
+    }
+    return true;
+}
+
+/// Whether two statements are at the same places but for the loops that they are in, each for itself: all iterations of the one are in
+/// front of those of the other.
+static bool loops_are_alike(Differentiation *state, Op *a, Op *b) {
+    Access one = access_of(state->arena, a), other = access_of(state->arena, b);
+    Op *in_a, *in_b;
+    ops_common_level(a, b, &in_a, &in_b);
+    if (!in_a || one.parameter != other.parameter || !one.offset.known || !other.offset.known)
+        return false;
+    for (const Op *outer = in_a->parent->parent; outer; outer = outer->parent->parent)
+        if (op_is_loop(outer->code)) return false;
+    const Poly *base = other.offset.base;
+    for (Op *loop = b->parent->parent; loop; loop = loop->parent->parent) {
+        if (loop->code == OP_IF) continue;
+        const Op *like = loop->code == OP_FOR ? loop_alike(loop, a) : NULL;
+        if (!like) return false;
+        Value *variable = like->regions[0]->arguments[0];
+        base = poly_substitute(state->arena, base, loop->regions[0]->arguments[0],
+                               poly_atom(state->arena, variable));
+        if (!base) return false;
+    }
+    return poly_equal(one.offset.base, base) && lanes_are_alike(&one.offset, &other.offset);
+}
+
+/// Whether one store of the forward tells the rows of both apart, so that they meet in one program alone.
+static bool are_told_together(Differentiation *state, const Accumulation *a,
+                              const Accumulation *b) {
+    const Op *told_by = statement_sharing(state, a).told_by;
+    return told_by && told_by == statement_sharing(state, b).told_by &&
+           (places_are_equal(state->arena, a->op, b->op) || loops_are_alike(state, a->op, b->op));
+}
+
 /// How two statements that are private each are private together.
 typedef enum Pair {
     PAIR_SHARED,   // other programs or iterations of the one meet the other
@@ -169,10 +224,9 @@ typedef enum Pair {
 
 static Pair pair_of(Differentiation *state, const Accumulation *a, const Accumulation *b) {
     if (digits_are_apart(state->arena, state->versions.axes, a->op, b->op)) return PAIR_APART;
-    const Op *told_by = statement_sharing(state, a).told_by;
-    if (told_by != statement_sharing(state, b).told_by) return PAIR_SHARED;
-    if (told_by
-            ? !places_are_equal(state->arena, a->op, b->op)
+    bool is_told = statement_sharing(state, a).told_by || statement_sharing(state, b).told_by;
+    if (is_told
+            ? !are_told_together(state, a, b)
             : !places_are_owned_together(state->arena, state->versions.axes, a->op, b->op, false))
         return PAIR_SHARED;
     bool apart = ops_are_exclusive(a->op, b->op) || places_are_apart(state->arena, a->op, b->op);
@@ -361,7 +415,8 @@ static bool programs_are_apart(Differentiation *state, const Accumulation *group
     Op *op = group[index].op;
     if (!lanes_are_apart(state->arena, op)) return false;
     for (int k = 0; k < count; k++)
-        if (!places_are_owned_together(state->arena, state->versions.axes, op, group[k].op, true))
+        if (!places_are_owned_together(state->arena, state->versions.axes, op, group[k].op, true) &&
+            !are_told_together(state, &group[index], &group[k]))
             return false;
     return true;
 }

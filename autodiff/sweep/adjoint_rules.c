@@ -297,7 +297,7 @@ static void rule_store(Differentiation *state, const Op *op) {
     Value *operands[] = {pointer, mask, mask ? build_float(b, 0.0) : NULL};
     if (running) running_barrier(state, source, NULL);
     Value *upstream = active ? build(b, OP_LOAD, operands, 3) : NULL;
-    if (upstream && !running && map_has_pointer(&state->stores.distinct, op))
+    if (upstream && map_has_pointer(&state->stores.distinct, op))
         map_set_pointer(&state->stores.upstreams, upstream->op, (Op *)(uintptr_t)op);
     if (running) {
         if (active) running_barrier(state, source, NULL);

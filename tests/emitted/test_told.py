@@ -31,6 +31,42 @@ def by_order(q, w, order):
     return y
 """
 
+# each row in two loops, the second of which needs a sum of the first
+TWICE = CHUNKS.replace(
+    "    for c in range(tl.cdiv(D, C)):\n",
+    """    total = tl.zeros([B], dtype=tl.float32)
+    for c in range(tl.cdiv(D, C)):
+        cols = c * C + tl.arange(0, C)
+        at = ((first + rows) * H + head)[:, None] * D + cols[None, :]
+        here = inside[:, None] & (cols < D)[None, :]
+        total += tl.sum(tl.load(q + at, mask=here, other=0.0), 1)
+    for c in range(tl.cdiv(D, C)):
+""",
+).replace("tl.sin(a) *", "tl.sin(a) * total[:, None] *")
+
+# programs of even and of odd numbers have outputs of their own, and may have the same rows
+EITHER = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def either_kernel(q, y, z, order, D: tl.constexpr):
+    program = tl.program_id(0)
+    row = tl.load(order + program)
+    cols = tl.arange(0, D)
+    if program % 2 == 0:
+        tl.store(y + row * D + cols, tl.sin(tl.load(q + row * D + cols)))
+    else:
+        tl.store(z + row * D + cols, tl.exp(tl.load(q + row * D + cols)))
+
+
+def either(q, order):
+    y, z = torch.zeros_like(q), torch.zeros_like(q)
+    either_kernel[(order.shape[0],)](q, y, z, order, D=16)
+    return y, z
+"""
+
 
 def backward(folder: Path, text: str, *options: str) -> tuple[str, str]:
     """The module of a text, and what was said."""
@@ -48,7 +84,11 @@ def changed(text: str, *changes: tuple[str, str]) -> str:
     return text
 
 
-@pytest.mark.parametrize(("text", "gradients"), [(CHUNKS, ("dq", "dg")), (ROWS, ("dq", "dw"))])
+@pytest.mark.parametrize(
+    ("text", "gradients"),
+    [(CHUNKS, ("dq", "dg")), (ROWS, ("dq", "dw")), (TWICE, ("dq", "dg"))],
+    ids=["chunks", "rows", "two loops"],
+)
 def test_rows_are_stored_plainly(text: str, gradients: tuple[str, ...], tmp_path: Path) -> None:
     module, said = backward(tmp_path, text, "--time-limit", "100")
     assert "gradients proved" in said
@@ -111,3 +151,24 @@ def test_what_the_loop_may_not_store_is_added(
 ) -> None:
     module, _ = backward(tmp_path, changed(CHUNKS, *changes), "--no-proof")
     assert "tl.atomic_add(dg" in module
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [("tl.sum(tl.load(q + at, mask=here", "tl.sum(tl.load(q + at - H * D, mask=here")],
+        [("total += tl.sum(tl.load(q + at,", "total += tl.sum(tl.load(q + at + 1,")],
+    ],
+    ids=["the row before", "the next column"],
+)
+def test_places_that_differ_are_added(changes: list[tuple[str, str]], tmp_path: Path) -> None:
+    module, _ = backward(tmp_path, changed(TWICE, *changes), "--no-proof")
+    assert "tl.atomic_add(dq" in module
+
+
+@pytest.mark.parametrize("end", ["", " + 0 * program"])
+def test_stores_of_other_programs_tell_nothing(end: str, tmp_path: Path) -> None:
+    module, _ = backward(
+        tmp_path, EITHER.replace("row * D + cols)))", f"row * D + cols{end})))"), "--no-proof"
+    )
+    assert "tl.atomic_add(dq" in module

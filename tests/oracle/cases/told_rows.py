@@ -8,6 +8,8 @@
 # case: {"class": "told", "call": "m.grouped(q, k, starts)", "inputs": {"q": [23, 4, 6], "k": [23, 2, 6], "starts": {"shape": [4], "dtype": "int64", "values": [0, 9, 10, 23]}}}
 # case: {"class": "told", "call": "m.with_next(x, starts)", "inputs": {"x": [23, 6], "starts": {"shape": [4], "dtype": "int64", "values": [0, 9, 10, 23]}}}
 # case: {"class": "told", "call": "m.by_order(q, w, order)", "inputs": {"q": [7, 16], "w": [7], "order": {"shape": [5], "dtype": "int64", "values": [6, 0, 2, 5, 1]}}}
+# case: {"class": "told", "call": "m.twice(q, starts)", "inputs": {"q": [37, 3, 6], "starts": {"shape": [6], "dtype": "int64", "values": [0, 5, 5, 21, 36, 37]}}}
+# case: {"class": "told", "call": "m.either(q, order)", "inputs": {"q": [7, 16], "order": {"shape": [6], "dtype": "int64", "values": [6, 6, 0, 2, 5, 5]}}}
 
 import torch
 import triton
@@ -143,3 +145,51 @@ def by_order(q, w, order):
     y = torch.zeros_like(q)
     row_kernel[(order.shape[0],)](q, w, y, order, D=16)
     return y
+
+
+@triton.jit
+def twice_kernel(
+    q, y, starts, chunks, H: tl.constexpr, D: tl.constexpr, C: tl.constexpr, B: tl.constexpr
+):
+    block = tl.program_id(0)
+    head = tl.program_id(1)
+    part = tl.load(chunks + block * 2)
+    first = tl.load(starts + part)
+    length = tl.load(starts + part + 1) - first
+    rows = tl.load(chunks + block * 2 + 1) * B + tl.arange(0, B)
+    place = ((first + rows) * H + head)[:, None] * D
+    total = tl.zeros([B], dtype=tl.float32)
+    for c in range(tl.cdiv(D, C)):
+        cols = c * C + tl.arange(0, C)
+        here = (rows < length)[:, None] & (cols < D)[None, :]
+        total += tl.sum(tl.load(q + place + cols[None, :], mask=here, other=0.0), 1)
+    for c in range(tl.cdiv(D, C)):
+        cols = c * C + tl.arange(0, C)
+        here = (rows < length)[:, None] & (cols < D)[None, :]
+        a = tl.load(q + place + cols[None, :], mask=here, other=0.0)
+        tl.store(y + place + cols[None, :], tl.sin(a) * total[:, None], mask=here)
+
+
+def twice(q, starts):
+    y = torch.zeros_like(q)
+    chunks = chunks_of(starts, 8)
+    H, D = q.shape[1:]
+    twice_kernel[(chunks.shape[0], H)](q, y, starts, chunks, H=H, D=D, C=4, B=8)
+    return y
+
+
+@triton.jit
+def either_kernel(q, y, z, order, D: tl.constexpr):
+    program = tl.program_id(0)
+    row = tl.load(order + program)
+    cols = tl.arange(0, D)
+    if program % 2 == 0:
+        tl.store(y + row * D + cols, tl.sin(tl.load(q + row * D + cols)))
+    else:
+        tl.store(z + row * D + cols, tl.exp(tl.load(q + row * D + cols)))
+
+
+def either(q, order):
+    y, z = torch.zeros_like(q), torch.zeros_like(q)
+    either_kernel[(order.shape[0],)](q, y, z, order, D=16)
+    return y, z

@@ -408,7 +408,7 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
         if (argument->is_program_sum || (is_own && number == 0)) continue;
         if (argument->use == ARGUMENT_SLICES) {
             const char *slices = argument->is_constexpr
-                                     ? slices_text(arena, plan, launch, argument->name)
+                                     ? slices_text(arena, plan, launch, argument)
                                      : arena_printf(arena, "%s=%s", argument->name,
                                                     slices_name(arena, plan, number));
             if (slices) LIST_PUSH(arena, &call, slices);

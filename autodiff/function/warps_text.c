@@ -65,8 +65,7 @@ static bool names_are_passed(const LaunchPlan *plan, const char *tile) {
     return true;
 }
 
-/// Whether the launch says how many warps it takes.
-static bool counts_warps(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch) {
+bool launch_counts_warps(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch) {
     bool is_tuned = plan->kernel->is_autotuned || plan->kernel->has_heuristics;
     return launch->tile && !is_tuned && !plan->has_options &&
            names_are_passed(plan, launch->tile) && !all_are_small(arena, plan, launch);
@@ -74,7 +73,7 @@ static bool counts_warps(Arena *arena, const LaunchPlan *plan, const BackwardLau
 
 const char *warps_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
                        int indent) {
-    if (!counts_warps(arena, plan, launch)) return NULL;
+    if (!launch_counts_warps(arena, plan, launch)) return NULL;
     LIST(const char *) items = {0};
     LIST_PUSH(arena, &items, launch->tile);
     for (int i = 0; i < launch->loaded_count; i++)
@@ -95,12 +94,23 @@ const char *stages_text(Arena *arena, const LaunchPlan *plan, const BackwardLaun
 /// Where each program has few threads, more of them hide the waiting for memory. Measured in docs/gpu.md.
 static bool has_few_warps(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch) {
     bool is_tuned = plan->kernel->is_autotuned || plan->kernel->has_heuristics;
-    return launch->tile && !is_tuned && !plan->has_options && !counts_warps(arena, plan, launch);
+    return launch->tile && !is_tuned && !plan->has_options &&
+           !launch_counts_warps(arena, plan, launch);
+}
+
+SlicesRule slices_rule(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
+                       const BackwardArgument *slices) {
+    enum { MOST_OF_OWN = 65536 };
+    bool is_tuned = plan->kernel->is_autotuned || plan->kernel->has_heuristics;
+    if (slices->has_own && !slices->is_constexpr)
+        return (SlicesRule){.most = is_tuned ? 0 : MOST_OF_OWN, .each = 1};
+    return (SlicesRule){.most = has_few_warps(arena, plan, launch) ? SLICES_MOST : 0};
 }
 
 const char *slices_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
-                        const char *name) {
-    return has_few_warps(arena, plan, launch) ? arena_printf(arena, "%s=1024", name) : NULL;
+                        const BackwardArgument *slices) {
+    long long most = slices_rule(arena, plan, launch, slices).most;
+    return most ? arena_printf(arena, "%s=%lld", slices->name, most) : NULL;
 }
 
 /// The parameter for the number of sums that a gradient in parts has, or NULL.
@@ -139,11 +149,11 @@ const char *slices_statements(Arena *arena, const LaunchPlan *plan) {
         LIST_PUSH(arena, &items, axes_text(arena, slices->programs));
         for (int k = 0; k < launch->argument_count; k++)
             if (launch->arguments[k].is_parts) LIST_PUSH(arena, &items, launch->arguments[k].of);
-        bool is_tuned = plan->kernel->is_autotuned || plan->kernel->has_heuristics;
-        if (slices->has_own)
-            LIST_PUSH(arena, &items, is_tuned ? "each=1" : "most=65536, each=1");
-        else if (has_few_warps(arena, plan, launch))
-            LIST_PUSH(arena, &items, "most=1024");
+        SlicesRule rule = slices_rule(arena, plan, launch, slices);
+        if (rule.most)
+            LIST_PUSH(arena, &items, arena_printf(arena, "most=%lld", (long long)rule.most));
+        if (rule.each)
+            LIST_PUSH(arena, &items, arena_printf(arena, "each=%lld", (long long)rule.each));
         const char *head = arena_printf(arena, "%s = _slices", slices_name(arena, plan, i));
         buffer_printf(&out, "        %s\n", call_lines(arena, head, items.items, items.count, 8));
     }

@@ -3,6 +3,7 @@
 #ifndef TAD_AUTODIFF_FUNCTION_WARPS_TEXT_H
 #define TAD_AUTODIFF_FUNCTION_WARPS_TEXT_H
 
+#include "analysis/choices/choices.h"
 #include "autodiff/plan/launch_plan.h"
 
 /// `num_warps=...`, or NULL: as many as Triton takes unasked.
@@ -12,10 +13,16 @@ const char *warps_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunc
 const char *stages_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
                         const char *name, int indent);
 
-/// The argument `name`: how many programs share a sum at most, where each has the four warps that Triton takes unasked. NULL: the
-/// How many programs share the sums that each adds at most, an option of the launch, or NULL: those of the kernel's default.
+/// Whether the launch counts its warps (`_warps`) where the forward's launch says none.
+bool launch_counts_warps(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch);
+
+/// What the launch says of the programs that share the sums of its argument `slices`. A constexpr has no rule but the most, and where that
+/// is 0 the kernel's default.
+SlicesRule slices_rule(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
+                       const BackwardArgument *slices);
+/// How many programs share a sum at most, as the argument `slices` of the launch; NULL: the kernel's default.
 const char *slices_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
-                        const char *name);
+                        const BackwardArgument *slices);
 /// The name, in the Function's backward, of the number of programs that share sums in its launch `number`.
 const char *slices_name(Arena *arena, const LaunchPlan *plan, int number);
 /// The lines that compute it, for each launch that has one.

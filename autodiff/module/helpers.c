@@ -3,13 +3,16 @@
 
 #include <string.h>
 
-#include "autodiff/state/product_tiles.h"
+#include "analysis/choices/choices.h"
+#include "analysis/choices/product_tiles.h"
 #include "base/text.h"
 
 typedef struct Helper {
     const char *name, *text;
 } Helper;
 
+#define TEXT_OF(number) #number
+#define NUMBER(name)    TEXT_OF(name)
 #define TILE_LINE(rows, columns, bytes, warps, stages) \
     "        (" #rows ", " #columns ", " #bytes ", " #warps ", " #stages "),\n"
 

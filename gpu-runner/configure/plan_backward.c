@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/choices/choices.h"
 #include "gpu-runner/configure/spec_text.h"
 
 /// Elements of a tape at most, where the file says how many steps a loop takes and where it does not; as the launchers count.
@@ -89,18 +90,35 @@ static Json *scratch_json(const BackwardPlan *plan, const Json *source, Error *e
                        plan->programs * expression(plan, source, "elements", error), "any");
 }
 
-/// As the launchers count them: `_slices` of autodiff/module/helpers.def.
-static double slices(const BackwardPlan *plan, const Json *source) {
-    enum { MOST_SLICES = 512, PROGRAMS_EACH = 8 };
+/// Elements of the forward's tensor: of its shape, or as many as its kernel reaches.
+static double elements_of(const BackwardPlan *plan, const char *of) {
+    const PlanConfiguration *configuration = plan->forward->configuration;
+    double elements = 1;
+    for (int i = 0; i < configuration->argument_count; i++) {
+        const PlanArgument *argument = &configuration->arguments[i];
+        if (!str_is(argument->name, of)) continue;
+        for (int axis = 0; axis < argument->rank; axis++) elements *= (double)argument->dims[axis];
+        if (argument->rank) return elements;
+    }
+    return json_get_number(argument_of(plan, of), "elements", 1);
+}
+
+/// How many programs share the sums of a launch, whose arguments are `sources`.
+static double slices(const BackwardPlan *plan, const Json *sources, const Json *source) {
     const char *at = json_get_string(source, "shared_by", NULL);
-    double programs = at ? 1 : plan->programs;
+    double programs = at ? 1 : plan->programs, largest = 1;
     while (at && (at = strstr(at, "grid."))) {
         at += sizeof "grid." - 1;
         if (*at >= '0' && *at < '0' + PROGRAM_AXES)
             programs *= (double)plan->forward->configuration->grid[*at - '0'];
     }
-    double each = (double)(int64_t)(programs / PROGRAMS_EACH);
-    return each < 1 ? 1 : each > MOST_SLICES ? MOST_SLICES : each;
+    for (int i = 0; i < sources->count; i++)
+        if (json_get(sources->items[i], "parts"))
+            largest = fmax(largest,
+                           elements_of(plan, json_get_string(sources->items[i], "gradient", "")));
+    SlicesRule rule = {.most = (int64_t)json_get_number(source, "most", 0),
+                       .each = (int64_t)json_get_number(source, "each", 0)};
+    return (double)choose_slices(rule, programs, largest);
 }
 
 /// The buffer of a gradient for the sums of all that share it.
@@ -159,6 +177,11 @@ static Json *actual_json(const BackwardPlan *plan, const char *name, const Json 
     }
     if (json_get(source, "slices") && !json_get(source, "default"))
         return whole(plan, plan->slices);
+    if (json_get(source, "slices") && json_get(source, "most")) {
+        Json *most = whole(plan, json_get_number(source, "most", 1));
+        json_set_string(most, "kind", "constant");
+        return most;
+    }
     const char *parts = json_get_string(source, "part_stride", NULL);
     if (parts) return whole(plan, json_get_number(argument_of(plan, parts), "elements", 0));
     if (json_get(source, "programs")) {
@@ -199,26 +222,16 @@ static double bytes_of(const Json *arguments, const Json *names) {
     return bytes;
 }
 
-/// As the launchers count them where the forward's launch says none: `_warps` of autodiff/module/helpers.def.
+/// Where the forward's launch says none.
 static void put_warps(const BackwardPlan *plan, const Json *launch, double tile, Json *json) {
-    enum { LEAST = 4, MOST = 16, LEAST_BYTES = 6, BYTES_EACH = 32 * 192 };
     const PlanConfiguration *configuration = plan->forward->configuration;
     const Json *loaded = json_get(launch, "loaded");
     if (!json_get(launch, "counts_warps") || configuration->warps || configuration->stages) return;
     bool is_list = loaded && loaded->kind == JSON_ARRAY;
     double bytes = is_list ? bytes_of(json_get(json, "arguments"), loaded) : 0;
-    double wanted = floor(tile * (bytes < LEAST_BYTES ? LEAST_BYTES : bytes) / BYTES_EACH);
-    int warps = LEAST;
-    while (warps < MOST && warps < wanted) warps *= 2;
     Json *options = json_object(plan->arena);
-    json_set_number(options, "num_warps", warps);
+    json_set_number(options, "num_warps", choose_warps(tile, bytes));
     json_set(json, "options", options);
-}
-
-/// As the launchers count them: `_stages` of autodiff/module/helpers.def.
-static double stages(const Json *arguments, const Json *staged, double tile) {
-    enum { ROOM = 64 << 10, AHEAD = 3 };
-    return 2 * tile * bytes_of(arguments, staged) <= ROOM ? AHEAD : 1;
 }
 
 static void put_options(const BackwardPlan *plan, const Json *launch, Json *json) {
@@ -233,7 +246,7 @@ static void put_options(const BackwardPlan *plan, const Json *launch, Json *json
         Json *constant = json_object(plan->arena);
         json_set_string(constant, "kind", "constant");
         json_set_string(constant, "name", str_dup(plan->arena, sources->keys[i]));
-        json_set_number(constant, "value", stages(arguments, staged, tile));
+        json_set_number(constant, "value", choose_stages(tile, bytes_of(arguments, staged)));
         json_set_bool(constant, "is_stages", true);
         json_push(arguments, constant);
     }
@@ -249,7 +262,8 @@ static Json *launch_json(BackwardPlan *plan, const Json *launch, Error *error) {
     take_steps(plan, sources, error);
     plan->slices = 1;
     for (int i = 0; i < sources->count; i++)
-        if (json_get(sources->items[i], "slices")) plan->slices = slices(plan, sources->items[i]);
+        if (json_get(sources->items[i], "slices") && !json_get(sources->items[i], "default"))
+            plan->slices = slices(plan, sources, sources->items[i]);
     for (int i = 0; i < sources->count && !*error; i++) {
         const char *name = str_dup(plan->arena, sources->keys[i]);
         Json *actual = actual_json(plan, name, sources->items[i], error);

@@ -1,9 +1,8 @@
 // A kernel, its backward and its launch specification as the runner's protocol has them (docs/gpu.md).
 #include "server/proofs/proof.h"
 
-#include "analysis/module/module_launch.h"
-#include "autodiff/plan/launch_plan.h"
-#include "autodiff/state/product_tiles.h"
+#include "analysis/choices/product_tiles.h"
+#include "autodiff/function/warps_text.h"
 
 /// Time for the runner to stop by itself after its own limit, before it is killed.
 enum { GRACE_MS = 5000 };
@@ -89,26 +88,11 @@ static Json *loop_json(Arena *arena, const BackwardLaunch *launch) {
     return tiles;
 }
 
-/// Whether warps are those of the forward: of its list, or of its launches.
-static bool has_own_warps(Arena *arena, const FunctionDefinition *forward) {
-    const Module *module = forward->module;
-    if (forward->is_autotuned || forward->has_heuristics) return true;
-    for (LIST_EACH(int, i, module->launches)) {
-        BoundLaunch bound;
-        const LaunchSite *site = &module->launches.items[i];
-        if (site->kernel != forward) continue;
-        if (launch_binds_late(arena, module, site)) return true;
-        if (launch_bind(arena, module, site, &bound) && bound.options.count) return true;
-    }
-    return false;
-}
-
 /// What warps and stages of a launch are counted from.
-static void put_options(Json *json, const FunctionDefinition *forward,
-                        const BackwardLaunch *launch) {
+static void put_options(Json *json, const LaunchPlan *plan, const BackwardLaunch *launch) {
     if (!launch->tile) return;
     json_set_string(json, "tile", launch->tile);
-    if (!has_own_warps(json->arena, forward)) {
+    if (launch_counts_warps(json->arena, plan, launch)) {
         json_set_bool(json, "counts_warps", true);
         json_set(json, "loaded", names_json(json->arena, launch->loaded, launch->loaded_count));
     }
@@ -116,19 +100,32 @@ static void put_options(Json *json, const FunctionDefinition *forward,
         json_set(json, "staged", names_json(json->arena, launch->stages, launch->stage_count));
 }
 
+/// What the Function says of the programs that share sums.
+static void put_slices(Json *json, const LaunchPlan *plan, const BackwardLaunch *launch,
+                       const BackwardArgument *slices) {
+    SlicesRule rule = slices_rule(json->arena, plan, launch, slices);
+    if (rule.most) json_set_number(json, "most", (double)rule.most);
+    if (rule.each) json_set_number(json, "each", (double)rule.each);
+}
+
 static Json *launches_json(Arena *arena, const Backward *backward) {
     Json *launches = json_array(arena);
+    if (!backward->launch_count) return launches;
+    const LaunchPlan plan = launch_plan(arena, backward->kernel->definition->module, backward);
     for (int i = 0; i < backward->launch_count; i++) {
         const BackwardLaunch *launch = &backward->launches[i];
         Json *json = json_object(arena), *arguments = json_object(arena);
-        for (int k = 0; k < launch->argument_count; k++)
-            json_set(arguments, launch->arguments[k].name,
-                     argument_json(arena, &launch->arguments[k]));
+        for (int k = 0; k < launch->argument_count; k++) {
+            const BackwardArgument *argument = &launch->arguments[k];
+            Json *own = argument_json(arena, argument);
+            if (argument->use == ARGUMENT_SLICES) put_slices(own, &plan, launch, argument);
+            json_set(arguments, argument->name, own);
+        }
         json_set_string(json, "kernel", launch->kernel);
         json_set(json, "arguments", arguments);
         if (launch->has_tiles) json_set(json, "tiles", tiles_json(arena, launch));
         if (launch->loop) json_set(json, "tiles", loop_json(arena, launch));
-        put_options(json, backward->kernel->definition, launch);
+        put_options(json, &plan, launch);
         json_push(launches, json);
     }
     return launches;

@@ -22,6 +22,7 @@ MAY_INCLUDE = {
 ROOMS = {
     "analysis": {
         "syntax": set(),
+        "choices": set(),
         "ops": set(),
         "diagnostics": {"syntax"},
         "ir": {"ops", "syntax"},

@@ -1,6 +1,6 @@
 // The tiles that a kernel of products is launched with: those that fit stand before others.
-#ifndef TAD_AUTODIFF_STATE_PRODUCT_TILES_H
-#define TAD_AUTODIFF_STATE_PRODUCT_TILES_H
+#ifndef TAD_ANALYSIS_CHOICES_PRODUCT_TILES_H
+#define TAD_ANALYSIS_CHOICES_PRODUCT_TILES_H
 
 /// TILE(rows, columns, bytes of a row's terms, warps, stages). Shared memory holds a tile of each factor for each stage. The first
 /// were the fastest of thirteen on an H200 (docs/differentiation.md); the third is for GPUs of 64 KiB.

@@ -1,0 +1,28 @@
+// What a launcher that is written chooses by itself when it runs, for whoever launches the same kernels without Python. The Python stands in
+// autodiff/module/helpers.def, which takes its numbers from here; tests/runner/test_own_tiles.py holds each function against it.
+#ifndef TAD_ANALYSIS_CHOICES_CHOICES_H
+#define TAD_ANALYSIS_CHOICES_CHOICES_H
+
+#include <stdint.h>
+
+/// How many programs share a sum, unless a launch says otherwise: one of each EACH; between LEAST and MOST, so that their sums of the
+/// largest tensor are 2**SUMS elements; and never more sums than 2**ROOM elements.
+#define SLICES_LEAST 128
+#define SLICES_MOST  1024
+#define SLICES_EACH  8
+#define SLICES_SUMS  20
+#define SLICES_ROOM  24
+
+/// What the launcher says instead.
+typedef struct SlicesRule {
+    int64_t most, each;  // 0: it says nothing
+} SlicesRule;
+
+/// `_slices`: of the programs of a grid that share sums, for tensors of at most `largest` elements.
+int64_t choose_slices(SlicesRule rule, double programs, double largest);
+/// `_warps`: for a tile of so many elements, and so many bytes of an element of each that is loaded at once.
+int choose_warps(double elements, double bytes);
+/// `_stages`: the same of the tiles that each iteration loads.
+int choose_stages(double elements, double bytes);
+
+#endif

@@ -10,6 +10,7 @@ enum {
     ATTRIBUTE_PROCESSORS = 16,  // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
     ATTRIBUTE_MAJOR = 75,       // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
     ATTRIBUTE_MINOR = 76,
+    ATTRIBUTE_SHARED = 97,  // CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
     LONGEST_NAME = 256,
     MOST_KERNELS = 256  // that are kept loaded
 };
@@ -34,18 +35,19 @@ void device_choose(int ordinal) { wish.ordinal = ordinal; }
 
 static Error find_gpu(Device *device) {
     const Driver *driver = &device->driver;
-    int count = 0, id = 0, major = 0, minor = 0;
+    int count = 0, major = 0, minor = 0;
     char *name = arena_alloc(device->arena, LONGEST_NAME);
     Error error =
         driver_error(device->arena, driver, driver->device_count(&count), "counting GPUs");
     if (!error && count <= 0) error = driver_error(device->arena, driver, 100, "counting GPUs");
     if (error || count <= 0) return error;
     device->ordinal = wish.ordinal % count;
-    int code = driver->device_get(&id, device->ordinal);
+    int code = driver->device_get(&device->id, device->ordinal), id = device->id;
     if (!code) code = driver->device_name(name, LONGEST_NAME - 1, id);
     if (!code) code = driver->device_attribute(&major, ATTRIBUTE_MAJOR, id);
     if (!code) code = driver->device_attribute(&minor, ATTRIBUTE_MINOR, id);
     if (!code) code = driver->device_attribute(&device->processors, ATTRIBUTE_PROCESSORS, id);
+    if (!code) code = driver->device_attribute(&device->shared_bytes, ATTRIBUTE_SHARED, id);
     if (code) return driver_error(device->arena, driver, code, "asking the GPU what it is");
     device->name = name;
     device->architecture = 10 * major + minor;

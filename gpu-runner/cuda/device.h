@@ -13,9 +13,11 @@ typedef struct Device {
     Error driver_missing, nvrtc_missing, gpu_missing;  // what keeps it from being used, or NULL
     int driver_version;                                // 12080 for 12.8; 0: not known
     int ordinal;                                       // of those that the driver shows
+    int id;                                            // what the driver calls it
     const char *name;                                  // of the GPU
     int architecture;                                  // 90 for compute capability 9.0
     int processors;                                    // that run blocks
+    int shared_bytes;                                  // of a block, at most
     void *context;
     Error lost;  // why this process cannot use it any more, or NULL
 } Device;

@@ -19,7 +19,6 @@ static void meter_find(Device *device, GpuCalls *calls) {
     static const char *const names[] = {"libnvidia-ml.so.1", NULL};
     char bus[32] = {0};
     Error error = NULL;
-    int id = 0;
     void *library = library_open(device->arena, "TAD_NVML", names, &error);
 #define CALL(field, symbol, ...)
 #define METER(field, symbol, ...)                                                                  \
@@ -27,9 +26,7 @@ static void meter_find(Device *device, GpuCalls *calls) {
 #include "gpu-runner/triton/calls.def"
 #undef CALL
 #undef METER
-    if (error || device->driver.device_get(&id, device->ordinal) ||
-        calls->bus_id(bus, sizeof bus, id))
-        return;
+    if (error || calls->bus_id(bus, sizeof bus, device->id)) return;
     if (calls->meter_start() || calls->meter_of(bus, &calls->meter)) calls->meter = NULL;
 }
 

@@ -8,20 +8,19 @@
 #include "gpu-runner/triton/compiler.h"
 
 enum {
-    ATTRIBUTE_MOST_THREADS = 39,     // CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR
-    ATTRIBUTE_SHARED_OF_BLOCK = 97,  // CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
-    FUNCTION_SHARED = 1,             // CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
-    FUNCTION_LOCAL = 3,              // CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES
-    FUNCTION_REGISTERS = 4,          // CU_FUNC_ATTRIBUTE_NUM_REGS
-    FUNCTION_MOST_SHARED = 8,        // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-    FUNCTION_ANY_CLUSTER = 14,       // CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
-    PREFER_SHARED = 1,               // CU_FUNC_CACHE_PREFER_SHARED
-    LAUNCH_COOPERATIVE = 2,          // CU_LAUNCH_ATTRIBUTE_COOPERATIVE
-    LAUNCH_CLUSTER = 4,              // CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
-    LAUNCH_CLUSTER_ORDER = 5,        // CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE
-    LAUNCH_DEPENDENT = 6,            // CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
-    ORDER_SPREAD = 1,                // CU_CLUSTER_SCHEDULING_POLICY_SPREAD
-    USUAL_SHARED = 48 << 10,         // without asking for more
+    ATTRIBUTE_MOST_THREADS = 39,  // CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR
+    FUNCTION_SHARED = 1,          // CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
+    FUNCTION_LOCAL = 3,           // CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES
+    FUNCTION_REGISTERS = 4,       // CU_FUNC_ATTRIBUTE_NUM_REGS
+    FUNCTION_MOST_SHARED = 8,     // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+    FUNCTION_ANY_CLUSTER = 14,    // CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+    PREFER_SHARED = 1,            // CU_FUNC_CACHE_PREFER_SHARED
+    LAUNCH_COOPERATIVE = 2,       // CU_LAUNCH_ATTRIBUTE_COOPERATIVE
+    LAUNCH_CLUSTER = 4,           // CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+    LAUNCH_CLUSTER_ORDER = 5,     // CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE
+    LAUNCH_DEPENDENT = 6,         // CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+    ORDER_SPREAD = 1,             // CU_CLUSTER_SCHEDULING_POLICY_SPREAD
+    USUAL_SHARED = 48 << 10,      // without asking for more
     WARP = 32,
     PORTABLE_CLUSTER = 8
 };
@@ -240,18 +239,14 @@ static Error parameters_bind(Arena *arena, GpuBuffers *buffers, const Json *comp
 
 static Error shared_allow(Arena *arena, const GpuBuffers *buffers, LoadedKernel *kernel) {
     const GpuCalls *calls = buffers->calls;
-    const Driver *driver = &buffers->device->driver;
     void *function = kernel->on_gpu.function;
-    int id = 0, most = 0, own = 0, wanted = (int)kernel->config.shared;
-    int code = driver->device_get(&id, 0);
-    if (!code) code = driver->device_attribute(&most, ATTRIBUTE_SHARED_OF_BLOCK, id);
-    if (code || wanted <= USUAL_SHARED)
-        return calls_error(arena, code, "asking for the GPU's shared memory");
+    int most = buffers->device->shared_bytes, own = 0, wanted = (int)kernel->config.shared;
+    if (wanted <= USUAL_SHARED) return NULL;
     if (wanted > most)
         return arena_printf(arena,
                             "it takes %d bytes of shared memory, and this GPU has %d for a block",
                             wanted, most);
-    code = calls->function_prefer(function, PREFER_SHARED);
+    int code = calls->function_prefer(function, PREFER_SHARED);
     if (!code) code = calls->function_attribute(&own, FUNCTION_SHARED, function);
     if (!code) code = calls->function_allow(function, FUNCTION_MOST_SHARED, most - own);
     return calls_error(arena, code, "asking for shared memory");
@@ -302,13 +297,12 @@ static void ask_occupancy(const GpuBuffers *buffers, LoadedKernel *kernel) {
     const GpuCalls *calls = buffers->calls;
     const LaunchConfig *config = &kernel->config;
     void *function = kernel->on_gpu.function;
-    int threads = (int)config->block[0], most = 0, id = 0;
+    int threads = (int)config->block[0], most = 0;
     if (calls->function_attribute(&kernel->registers, FUNCTION_REGISTERS, function))
         kernel->registers = 0;
     if (calls->function_attribute(&kernel->spilled, FUNCTION_LOCAL, function)) kernel->spilled = 0;
     if (calls->blocks_at_once(&kernel->blocks_at_once, function, threads, config->shared) ||
-        device->driver.device_get(&id, device->ordinal) ||
-        device->driver.device_attribute(&most, ATTRIBUTE_MOST_THREADS, id))
+        device->driver.device_attribute(&most, ATTRIBUTE_MOST_THREADS, device->id))
         most = 0;
     if (most <= 0 || kernel->blocks_at_once <= 0) return;
     kernel->occupancy = fmin(1, (double)kernel->blocks_at_once * threads / most);

@@ -23,10 +23,8 @@ typedef struct Stopwatch {
 
 static Error watch_open(Stopwatch *watch) {
     const Driver *driver = &watch->buffers->device->driver;
-    int id = 0, cache = 0;
-    if (driver->device_get(&id, watch->buffers->device->ordinal) ||
-        driver->device_attribute(&cache, ATTRIBUTE_CACHE, id))
-        cache = 0;
+    int cache = 0;
+    if (driver->device_attribute(&cache, ATTRIBUTE_CACHE, watch->buffers->device->id)) cache = 0;
     watch->flush_bytes = (size_t)(cache > 0 ? cache : 0) * CACHES;
     if (watch->flush_bytes < LEAST_FLUSH) watch->flush_bytes = LEAST_FLUSH;
     watch->before = ARENA_ARRAY(watch->arena, void *, MOST_RUNS);

@@ -231,6 +231,52 @@ def test_too_large_a_grid(timer: CudaRunner) -> None:
     assert "70000 programs along axis 1" in message
 
 
+PRODUCT = f"""{HEAD}
+@triton.jit
+def product(X, W, Y, SIZE: tl.constexpr):
+    i = tl.arange(0, SIZE)
+    at = i[:, None] * SIZE + i[None, :]
+    tl.store(Y + at, tl.dot(tl.load(X + at), tl.load(W + at)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("hidden", "device", "room"),
+    [(None, 0, 232448), (None, 1, 49152), ("1", 0, 49152), ("1,0", 1, 232448)],
+)
+def test_each_gpu_has_shared_memory_of_its_own(
+    hidden: str | None, device: int, room: int, launches: str, cache: Path, tmp_path: Path
+) -> None:
+    """A product of 128 x 128 halves holds two tiles of 32 KiB."""
+    names = {"STAND_IN_SHARED": "232448,49152", "STAND_IN_LOG": str(tmp_path / "launches.jsonl")}
+    names |= {} if hidden is None else {"CUDA_VISIBLE_DEVICES": hidden}
+    tensors = [buffer(name, 128 * 128, "float16") for name in ("X", "W", "Y")]
+    plan = {
+        "grid": [1, 1, 1],
+        "arguments": [*tensors, {"name": "SIZE", "kind": "constant", "value": 128}],
+    }
+    request = {
+        **parameters(),
+        "module": PRODUCT,
+        "kernel": "product",
+        "plan": plan,
+        "device": device,
+    }
+    runner = CudaRunner(variables(launches, cache, **names))
+    try:
+        answer = runner.ask("time", request)
+    finally:
+        runner.end()
+    if room < 65536:
+        assert (
+            "takes 65536 bytes of shared memory, and this GPU has 49152"
+            in answer["error"]["message"]
+        )
+    else:
+        assert answer["result"]["forward"]["kernels"][0]["shared_bytes"] == 65536
+        assert logged(tmp_path)[0]["allowed"] == room
+
+
 FUNCTIONS = [
     name
     for file in ("cuda/driver.def", "triton/calls.def")

@@ -5,6 +5,8 @@
 //   STAND_IN_BY_SIZE=1                 a millisecond for each 100 kB of the last launched kernel's code
 //   STAND_IN_BEST=256                  launches with so many threads take half as long
 //   STAND_IN_WRONG=128                 launches with so many threads write to their second tensor
+//   STAND_IN_SHARED=232448,101376      a GPU for each number: its shared memory for a block. CUDA_VISIBLE_DEVICES=1 hides others
+//   STAND_IN_PROCESSORS=4              of each GPU
 #include <elf.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -31,14 +33,11 @@ enum { KPARAM_INFO = 0x17, WITH_SIZE = 0x04 };  // of a cubin's .nv.info.KERNEL
 
 NOTHING(cuInit, unsigned flags UNUSED)
 GIVES(cuDriverGetVersion, int, 13000, int *result)
-GIVES(cuDeviceGetCount, int, 1, int *result)
-GIVES(cuDeviceGet, int, ordinal, int *result, int ordinal)
 NOTHING(cuCtxSetCurrent, void *context UNUSED)
 NOTHING(cuCtxSynchronize, void)
 NOTHING(cuStreamQuery, void *stream UNUSED)
 GIVES(cuOccupancyMaxActiveBlocksPerMultiprocessor, int, 8, int *result, void *function UNUSED,
       int threads UNUSED, size_t shared UNUSED)
-NOTHING(cuFuncSetAttribute, void *function UNUSED, int attribute UNUSED, int value UNUSED)
 NOTHING(cuFuncSetCacheConfig, void *function UNUSED, int config UNUSED)
 NOTHING(cuEventDestroy_v2, void *event UNUSED)
 NOTHING(cuEventRecord, void *event UNUSED, void *stream UNUSED)
@@ -47,6 +46,37 @@ GIVES(nvmlDeviceGetHandleByPciBusId_v2, void *, (void *)1, const char *bus UNUSE
 GIVES(nvmlDeviceGetClockInfo, unsigned, 1980, void *of UNUSED, int clock UNUSED, unsigned *result)
 GIVES(nvmlDeviceGetPowerUsage, unsigned, 350000, void *of UNUSED, unsigned *result)
 GIVES(nvmlDeviceGetTemperature, unsigned, 40, void *of UNUSED, int sensor UNUSED, unsigned *result)
+
+/// Item `index` of numbers between commas; `otherwise` where there is none.
+static int item_of(const char *numbers, int index, int otherwise) {
+    for (; numbers && index; index--) {
+        numbers = strchr(numbers, ',');
+        if (numbers) numbers++;
+    }
+    return numbers && *numbers ? atoi(numbers) : otherwise;
+}
+static int count_of(const char *numbers) {
+    int count = 0;
+    while (item_of(numbers, count, -1) >= 0) count++;
+    return count;
+}
+API int cuDeviceGetCount(int *count) {
+    ANSWER();
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES"), *all = getenv("STAND_IN_SHARED");
+    *count = visible ? count_of(visible) : all ? count_of(all) : 1;
+    return 0;
+}
+/// The driver numbers those that it shows.
+API int cuDeviceGet(int *device, int ordinal) {
+    ANSWER();
+    *device = 100 + ordinal;
+    return 0;
+}
+static int shared_of(int device) {
+    int ordinal = device - 100;
+    return item_of(getenv("STAND_IN_SHARED"),
+                   item_of(getenv("CUDA_VISIBLE_DEVICES"), ordinal, ordinal), 232448);
+}
 
 API int cuDeviceGetName(char *name, int size, int device UNUSED) {
     ANSWER();
@@ -58,13 +88,15 @@ API int cuDeviceGetPCIBusId(char *name, int size, int device UNUSED) {
     snprintf(name, (size_t)size, "0000:00:00.0");
     return 0;
 }
-API int cuDeviceGetAttribute(int *value, int attribute, int device UNUSED) {
+API int cuDeviceGetAttribute(int *value, int attribute, int device) {
     ANSWER();
+    if (device < 100) return 101;
+    int processors = item_of(getenv("STAND_IN_PROCESSORS"), 0, 4);
     *value = attribute == 75   ? 9
-             : attribute == 97 ? 232448
+             : attribute == 97 ? shared_of(device)
              : attribute == 38 ? 50 << 20
              : attribute == 39 ? 2048
-             : attribute == 16 ? 4
+             : attribute == 16 ? processors
                                : 0;
     return 0;
 }
@@ -143,6 +175,7 @@ typedef struct Kernel {
     int count;
     unsigned sizes[MOST_PARAMETERS];  // bytes
     double code;                      // bytes of all sections
+    int allowed;                      // bytes of shared memory that were asked for
 } Kernel;
 
 static Kernel kernels[16];
@@ -165,6 +198,11 @@ static void read_info(Kernel *kernel, const unsigned char *at, const unsigned ch
     }
 }
 
+API int cuFuncSetAttribute(void *function, int attribute, int value) {
+    ANSWER();
+    if (attribute == 8) ((Kernel *)function)->allowed = value;
+    return 0;
+}
 API int cuModuleLoadData(void **module, const void *image) {
     static const char mark[] = ".nv.info.";
     const unsigned char *bytes = image;
@@ -228,7 +266,7 @@ API int cuLaunchKernelEx(const Config *config, void *function, void **parameters
             "{\"kernel\": \"%s\", \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"shared\": %u",
             kernel->name, config->grid[0], config->grid[1], config->grid[2], config->block[0],
             config->block[1], config->block[2], config->shared);
-    fprintf(log, ", \"attributes\": [");
+    fprintf(log, ", \"allowed\": %d, \"attributes\": [", kernel->allowed);
     for (unsigned i = 0; i < config->count; i++)
         fprintf(log, "%s[%d, %d, %d, %d]", i ? ", " : "", config->attributes[i].id,
                 config->attributes[i].value[0], config->attributes[i].value[1],

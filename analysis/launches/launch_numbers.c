@@ -285,6 +285,14 @@ static bool visit_return(void *context, SyntaxNode node) {
     return true;
 }
 
+/// `scale_of` of `scale_of(x)` and of `self.scale_of(x)`; empty for other calls.
+static Str called_name(const NumberSearch *search, SyntaxNode function) {
+    if (node_kind(function) == SYNTAX_IDENTIFIER) return text_of(search, function);
+    bool is_own = node_kind(function) == SYNTAX_ATTRIBUTE &&
+                  str_is(text_of(search, node_field(function, "object")), "self");
+    return is_own ? text_of(search, node_field(function, "attribute")) : (Str){0};
+}
+
 /// What a plain function of the file gives back.
 static void follow_call(NumberWalk *walk, Str name) {
     const NumberSearch *search = walk->search;
@@ -320,12 +328,12 @@ static bool visit_call(NumberWalk *walk, SyntaxNode node) {
         return false;
     }
     if (walk->is_made) {
-        if (node_kind(function) == SYNTAX_IDENTIFIER) follow_call(walk, text_of(search, function));
+        follow_call(walk, called_name(search, function));
         return true;
     }
     SyntaxNode tensor = read_off(walk, node);
     if (node_is_null(tensor)) {
-        if (node_kind(function) == SYNTAX_IDENTIFIER) follow_call(walk, text_of(search, function));
+        follow_call(walk, called_name(search, function));
         return true;
     }
     NumberWalk inner = *walk;

@@ -1,4 +1,4 @@
-// A view of floats as whole numbers has no gradient, and autograd says so to nobody. The emitted launcher asks first.
+// A view of floats as whole numbers has no gradient, and autograd says so to nobody. The emitted code asks first.
 #include "autodiff/launcher/whole_views.h"
 
 #include <string.h>
@@ -44,7 +44,7 @@ static bool visit_view(void *context, SyntaxNode node) {
 }
 
 const char *whole_views_text(Arena *arena, const char *text) {
-    if (!text || !strstr(text, ".view(")) return text;
+    if (!strstr(text, ".view(")) return text;
     const Source *source = source_new(arena, "", str_from(text));
     SyntaxTree *tree = syntax_parse(source);
     WholeViews views = {.source = source, .out = buffer_new(arena)};

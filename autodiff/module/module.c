@@ -9,6 +9,7 @@
 #include "analysis/syntax/syntax_nodes.h"
 #include "autodiff/function/function_text.h"
 #include "autodiff/launcher/scalar_tensors.h"
+#include "autodiff/launcher/whole_views.h"
 #include "autodiff/module/helpers.h"
 #include "autodiff/module/hoist.h"
 #include "autodiff/module/module_launchers.h"
@@ -80,6 +81,9 @@ static void write_items(ModuleWriter *writer, Buffer *out) {
         bool is_apart = is_definition || after_definition || (after_import && !is_import);
         buffer_puts(out, is_apart ? "\n\n" : "");
         Str text = launcher ? str_from(launcher) : source_slice(item->range);
+        bool is_kernel = item->function && item->function->is_jit;
+        if (is_definition && !is_kernel)
+            text = str_from(whole_views_text(writer->arena, str_dup(writer->arena, text)));
         if (item->given.size) buffer_printf(out, "%.*s\n", STR_ARGS(item->given));
         buffer_printf(out, "%.*s\n", STR_ARGS(text));
         after_definition = is_definition;

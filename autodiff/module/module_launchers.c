@@ -9,7 +9,6 @@
 #include "analysis/syntax/syntax_nodes.h"
 #include "autodiff/launcher/launcher_text.h"
 #include "autodiff/launcher/operator_launch.h"
-#include "autodiff/launcher/whole_views.h"
 #include "autodiff/plan/constants.h"
 #include "autodiff/plan/unseen_launch.h"
 
@@ -73,7 +72,6 @@ static const char *text_with_launches(ModuleWriter *writer, const Item *item, co
                                                     writer->operators, writer->plan_count, why)
                            : launcher_text(writer->arena, writer->snapshot, range, writer->plans,
                                            writer->plan_count, why);
-    text = whole_views_text(writer->arena, text);
     return text && function
                ? arena_printf(writer->arena, "%s%s", kept_decorators(writer, function), text)
                : text;

@@ -219,6 +219,9 @@ class Layer(torch.nn.Module):
         self.alpha = alpha.item()
         self.register_buffer("scale", torch.ones(1))
 
+    def peak(self, x):
+        return x.abs().max().item()
+
     def forward(self, x):
         return launch(x, {attribute})
 
@@ -294,6 +297,7 @@ def test_a_tensor_made_of_numbers(made: str, tensor: str | None, tmp_path: Path)
 def test_an_attribute_that_holds_a_number(tmp_path: Path) -> None:
     """What the constructor read; of a module's buffer nobody wants a gradient."""
     assert numbers(tmp_path, "return x", "max(self.alpha, 1)")[0] == 1
+    assert numbers(tmp_path, "return x", "self.peak(x)")[0] == 1
     assert numbers(tmp_path, "return x", "max(self.scale.item(), 1)")[0] == 0
 
 

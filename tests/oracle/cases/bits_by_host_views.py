@@ -2,6 +2,7 @@
 
 # case: {"class": "bits", "call": "m.bytes_copy(x) * x", "inputs": {"x": [9]}}
 # case: {"class": "bits", "call": "m.mixed(x) + x", "inputs": {"x": [9]}}
+# case: {"class": "bits", "call": "m.through(x) + x", "inputs": {"x": [9]}}
 # case: {"class": "bits", "call": "m.meant(x) + x", "inputs": {"x": [9]}, "reference": "x * 1.0"}
 # case: {"class": "bits", "call": "m.floats(x) + x", "inputs": {"x": [9]}}
 
@@ -39,3 +40,7 @@ def floats(x):
     y = torch.empty_like(x)
     copy_kernel[(1,)](x, y, x.numel(), BLOCK=16)
     return y
+
+
+def through(x):
+    return floats(x.view(torch.int64)).view(torch.float64) * 2.0

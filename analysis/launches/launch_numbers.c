@@ -319,7 +319,7 @@ static bool makes_tensor(const NumberSearch *search, SyntaxNode function) {
 static bool visit_call(NumberWalk *walk, SyntaxNode node) {
     NumberSearch *search = walk->search;
     SyntaxNode function = node_field(node, "function");
-    if (walk->is_tensor) return true;
+    if (walk->is_tensor) return !makes_tensor(search, function);
     if (walk->is_made && makes_tensor(search, function)) {
         NumberWalk numbers = *walk;
         numbers.is_made = false;
@@ -378,6 +378,8 @@ static bool visit_part(void *context, SyntaxNode node) {
 
 static void follow(NumberWalk walk, SyntaxNode expression, bool *has_gradient) {
     if (++walk.depth > DEEPEST || walk.search->is_found) return;
+    bool has_own_gradient = walk.function && parameter_of(walk.function, STR("ctx")) >= 0;
+    if (has_own_gradient) return;  // a method of an autograd.Function
     walk.has_gradient = walk.is_cut = false;
     syntax_walk(expression, visit_part, &walk);
     *has_gradient |= walk.has_gradient && !walk.is_cut;

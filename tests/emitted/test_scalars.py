@@ -265,6 +265,7 @@ MEANT_NUMBERS = [
     "return launch(x, 1.0 / x.shape[0])",
     "return launch(x, torch.rand(1).item())",
     "return launch(x, float(t.numel()))",
+    "return launch(x, max(torch.tensor(1.0 / len(t)).item(), 0.5))",
 ]
 
 
@@ -292,6 +293,26 @@ def test_a_tensor_made_of_numbers(made: str, tensor: str | None, tmp_path: Path)
     status, said = numbers(tmp_path, f"made = {made}\n    return launch(made, 2.0)")
     assert status == (tensor is not None), said
     assert (f"has no gradient, so `{tensor}` stays a number" in said) == (tensor is not None)
+
+
+FUNCTION = """
+
+class Own(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, t):
+        ctx.save_for_backward(t)
+        return launch(x, max(t.item(), 0.0))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (t,) = ctx.saved_tensors
+        return launch(gradient, max(t.item(), 0.0)), None
+"""
+
+
+def test_a_function_with_its_own_gradient(tmp_path: Path) -> None:
+    """Its methods may read numbers: the author sees to their gradients."""
+    assert "number-of-tensor" not in numbers(tmp_path, "return x" + FUNCTION)[1]
 
 
 def test_an_attribute_that_holds_a_number(tmp_path: Path) -> None:

@@ -99,6 +99,12 @@ static void assume_told(Differentiation *state, const Accumulation *statement, c
               (Assumption){.text = text, .range = store->range});
 }
 
+/// What was found for a statement when its address was looked at.
+typedef struct KnownRows {
+    const Value *pointer;
+    const Op *told_by;
+} KnownRows;
+
 /// The store of the forward that has the rows of each program, where memory or a flag decides about them: none of the axes of the grid
 /// is left out of the address, and iterations own what they touch.
 static const Op *rows_are_told(Differentiation *state, const Accumulation *statement,
@@ -106,7 +112,14 @@ static const Op *rows_are_told(Differentiation *state, const Accumulation *state
     for (int i = 0; i < count; i++)
         if (dependence[i] == AXIS_FREE || (!axes[i].is_program && dependence[i] != AXIS_OWNED))
             return NULL;
-    return told_by_store(state->arena, state->backward, &state->stores.upstreams, statement->op);
+    KnownRows *known = map_get_pointer(&state->stores.told, statement->op);
+    if (known && known->pointer == statement->op->operands[0]) return known->told_by;
+    known = ARENA_NEW(state->arena, KnownRows);
+    *known = (KnownRows){
+        statement->op->operands[0],
+        told_by_store(state->arena, state->backward, &state->stores.upstreams, statement->op)};
+    map_set_pointer(&state->stores.told, statement->op, known);
+    return known->told_by;
 }
 
 static GradientSharing affine_sharing(Differentiation *state, const Accumulation *statement) {

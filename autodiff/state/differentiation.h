@@ -119,6 +119,7 @@ typedef struct StoreState {
     Map owners;  // stores that several programs do alike -> the primal condition of the one with the gradient
     Map distinct;  // stores of which no two programs have one element, or the gradient would be wrong already
     Map upstreams;  // loads of the backward, of what such a store takes -> the store
+    Map told;  // statements that add to gradients -> what such a load tells of their rows (schedule.c)
     LIST(Assumption) assumptions;
     LIST(StepCheck) steps;  // what the Function looks at (programs/steps.h)
 } StoreState;

@@ -225,9 +225,26 @@ def test_places_that_differ_are_added(changes: list[tuple[str, str]], tmp_path: 
     assert "tl.atomic_add(dq" in module
 
 
-@pytest.mark.parametrize("end", ["", " + 0 * program"])
-def test_stores_of_other_programs_tell_nothing(end: str, tmp_path: Path) -> None:
-    module, _ = backward(
-        tmp_path, EITHER.replace("row * D + cols)))", f"row * D + cols{end})))"), "--no-proof"
-    )
+# what each program has, beside the rows that programs of even numbers store
+SOME = changed(
+    EITHER,
+    (
+        "    if program % 2 == 0:\n",
+        "    a = tl.load(q + row * D + cols)\n    if program % 2 == 0:\n",
+    ),
+    ("tl.sin(tl.load(q + row * D + cols))", "tl.sin(a)"),
+    ("    else:\n        tl.store(z + row", "    tl.store(z + program"),
+    ("tl.exp(tl.load(q + row * D + cols))", "tl.exp(a)"),
+)
+
+
+@pytest.mark.parametrize("text", [EITHER, SOME], ids=["either", "some"])
+def test_stores_of_other_programs_tell_nothing(text: str, tmp_path: Path) -> None:
+    module, _ = backward(tmp_path, text, "--no-proof")
     assert "tl.atomic_add(dq" in module
+
+
+def test_what_all_programs_store_tells_rows(tmp_path: Path) -> None:
+    text = changed(SOME, ("    if program % 2 == 0:\n    ", ""))
+    module, _ = backward(tmp_path, text, "--no-proof")
+    assert "tl.atomic_add(dq" not in module

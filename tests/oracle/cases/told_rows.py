@@ -10,6 +10,7 @@
 # case: {"class": "told", "call": "m.by_order(q, w, order)", "inputs": {"q": [7, 16], "w": [7], "order": {"shape": [5], "dtype": "int64", "values": [6, 0, 2, 5, 1]}}}
 # case: {"class": "told", "call": "m.twice(q, starts)", "inputs": {"q": [37, 3, 6], "starts": {"shape": [6], "dtype": "int64", "values": [0, 5, 5, 21, 36, 37]}}}
 # case: {"class": "told", "call": "m.either(q, order)", "inputs": {"q": [7, 16], "order": {"shape": [6], "dtype": "int64", "values": [6, 6, 0, 2, 5, 5]}}}
+# case: {"class": "told", "call": "m.some(q, order)", "inputs": {"q": [7, 16], "order": {"shape": [6], "dtype": "int64", "values": [6, 6, 0, 2, 5, 5]}}}
 
 import torch
 import triton
@@ -192,4 +193,21 @@ def either_kernel(q, y, z, order, D: tl.constexpr):
 def either(q, order):
     y, z = torch.zeros_like(q), torch.zeros_like(q)
     either_kernel[(order.shape[0],)](q, y, z, order, D=16)
+    return y, z
+
+
+@triton.jit
+def some_kernel(q, y, z, order, D: tl.constexpr):
+    program = tl.program_id(0)
+    row = tl.load(order + program)
+    cols = tl.arange(0, D)
+    a = tl.load(q + row * D + cols)
+    if program % 2 == 0:
+        tl.store(y + row * D + cols, tl.sin(a))
+    tl.store(z + program * D + cols, tl.exp(a))
+
+
+def some(q, order):
+    y, z = torch.zeros_like(q), torch.zeros(order.shape[0], 16, dtype=q.dtype, device=q.device)
+    some_kernel[(order.shape[0],)](q, y, z, order, D=16)
     return y, z

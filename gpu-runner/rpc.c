@@ -15,6 +15,7 @@
 #include "gpu-runner/prove/request.h"
 #include "gpu-runner/run.h"
 #include "gpu-runner/sandbox/sandbox.h"
+#include "gpu-runner/triton/own_tiles.h"
 #include "gpu-runner/triton/time.h"
 
 enum {
@@ -119,6 +120,19 @@ static Json *probe(Arena *arena) {
     return result;
 }
 
+/// The plan; its launches in tiles of their own where the request names a GPU by its "card", or means this worker's by true.
+static Json *plan_for_card(RpcServer *server, const RpcRequest *request, Error *error) {
+    Arena *arena = request->arena;
+    const Json *wish = json_get(request->params, "card");
+    Json *plan = request_plan(arena, request->params, &server->cancelled, error);
+    if (*error || !wish) return plan;
+    TileCard card = {(int64_t)json_get_number(wish, "processors", 0),
+                     (int64_t)json_get_number(wish, "shared_bytes", 0)};
+    if (wish->kind == JSON_BOOL && device_is_wanted() && !device_missing(device_open()))
+        card = device_card(device_open());
+    return card.processors > 0 ? json_copy(arena, own_tiles_chosen(arena, plan, card)) : plan;
+}
+
 static Json *request_result(RpcServer *server, const RpcRequest *request, Error *error, int *code) {
     *code = RPC_FAILED;
     sandbox_grant_seconds(request_seconds(request->params));
@@ -128,8 +142,7 @@ static Json *request_result(RpcServer *server, const RpcRequest *request, Error 
                                  server, error);
     if (strcmp(request->method, "run") == 0)
         return request_run(request->arena, request->params, &server->cancelled, error);
-    if (strcmp(request->method, "plan") == 0)
-        return request_plan(request->arena, request->params, &server->cancelled, error);
+    if (strcmp(request->method, "plan") == 0) return plan_for_card(server, request, error);
     if (strcmp(request->method, "time") == 0 && device_is_wanted())
         return request_time(request->arena, request->params, &server->cancelled, error);
     if (strcmp(request->method, "compile") == 0 && device_is_wanted())

@@ -2,7 +2,8 @@
 where gpu-runner/triton does not launch them.
 
 One JSON object on stdin: {"module": text with the kernels and their helpers, "kernel", "plan": the answer of
-tad-runner's `plan`, "launches": the backward's, as in `gradcheck`, whose numbers the plan has}. One on stdout:
+tad-runner's `plan`, "launches": the backward's, as in `gradcheck`, whose numbers the plan has, "helpers": the
+Python by which written launchers choose tiles}. One on stdout:
 {"device", "forward": {"median_ms", ...}, "backward", "bytes"} or {"error"}. Only the text that is given is
 imported, from a folder of its own: the kernels, their helpers and the imports that these need.
 """
@@ -63,6 +64,8 @@ class Timer:
         self.made = {}
         self.values = {name: self.value(argument) for name, argument in self.by_name.items()}
         self.grid = tuple(int(size) for size in self.plan["grid"])
+        self.helpers = {"torch": torch}
+        exec(request.get("helpers", ""), self.helpers)
 
     def dtype(self, name):
         return getattr(self.torch, DTYPES.get(name, name))
@@ -124,6 +127,32 @@ class Timer:
         options = launch.get("options") or self.plan.get("options") or {}
         return {name: int(value) for name, value in options.items()}
 
+    def tensors(self, block):
+        """Empty ones, of elements as wide as those that a block's tiles are loaded of."""
+        dtypes = {1: "int8", 2: "float16", 4: "float32", 8: "float64"}
+        return [self.torch.empty(0, device="cuda", dtype=self.dtype(dtypes[int(w)])) for w in block["widths"]]
+
+    def chosen(self, launch):
+        """Sizes, grid and options as the written Function chooses them on this GPU, or as the forward has them."""
+        own = launch.get("own")
+        if not own:
+            return {}, self.grid, self.options_of(launch)
+        said = {name: int(own[name]) for name in ("num_warps", "num_stages", "widest") if name in own}
+        loop = own.get("loop")
+        if loop:
+            counts = {name: tuple(map(int, loop[name])) for name in ("products", "kept", "loaded", "divides")}
+            counts |= {"rows": int(loop["rows"]), "owned": loop["is_owned"]}
+            size, warps, stages = self.helpers["_loop_tile"](int(loop["size"]), self.tensors(loop), **counts, **said)
+            return {loop["name"]: size}, self.grid, {"num_warps": warps, "num_stages": stages}
+        sides = {role: own[role] for role in ("rows", "columns", "terms")}
+        given = {
+            role: (int(side["size"]), side["axis"], int(side["length"]), *self.tensors(side))
+            for role, side in sides.items()
+        }
+        grid, *sizes, warps, stages = self.helpers["_product_tiles"](self.grid, **given, **said)
+        chosen = {side["name"]: sizes[i] for i, side in enumerate(sides.values())}
+        return chosen, grid, {"num_warps": warps, "num_stages": stages}
+
     def measure(self, launches):
         """Median and spread over many launches, the L2 cache flushed between them."""
         try:
@@ -169,13 +198,13 @@ def time_kernels(request):
     if request.get("launches") and "launches" not in request["plan"]:
         raise Trouble(f"the backward: {request['plan'].get('refused', 'it cannot be timed')}")
     launches = [
-        (kernel_of(module, launch["kernel"], triton), timer.bound(launch), timer.options_of(launch))
+        (kernel_of(module, launch["kernel"], triton), timer.bound(launch), *timer.chosen(launch))
         for launch in request["plan"].get("launches") or []
     ]
 
     def backward():
-        for kernel, arguments, options in launches:
-            kernel[timer.grid](**arguments, **options)
+        for kernel, arguments, sizes, grid, options in launches:
+            kernel[grid](**{**arguments, **sizes}, **options)
 
     if launches:
         result["backward"] = timer.measure(backward)

@@ -33,11 +33,16 @@ static Json *whole(const BackwardPlan *plan, double value) {
     return json;
 }
 
+static double number_of(const BackwardPlan *plan, const Json *text, Error *error) {
+    if (!text || *error) return 0;
+    if (text->kind == JSON_STRING)
+        return spec_number(plan->arena, &plan->known, text->string, error);
+    return text->kind == JSON_NUMBER ? text->number : 0;
+}
+
 static double expression(const BackwardPlan *plan, const Json *source, const char *key,
                          Error *error) {
-    const char *text = json_get_string(source, key, NULL);
-    if (text) return spec_number(plan->arena, &plan->known, str_from(text), error);
-    return json_get_number(source, key, 0);
+    return number_of(plan, json_get(source, key), error);
 }
 
 /// Steps that a tape has room for.
@@ -252,6 +257,83 @@ static void put_options(const BackwardPlan *plan, const Json *launch, Json *json
     }
 }
 
+// --- tiles of its own ---------------------------------------------------------------------------------------------------
+
+static const Json *named(const Json *arguments, Str name) {
+    for (int i = 0; i < arguments->count; i++)
+        if (str_is(name, json_get_string(arguments->items[i], "name", "")))
+            return arguments->items[i];
+    return NULL;
+}
+
+/// Bytes of an element of each tensor, by its name in the launch or in the forward's; None has none.
+static Json *widths_json(const BackwardPlan *plan, const Json *arguments, const Json *names,
+                         Error *error) {
+    enum { BYTE = 8 };
+    Json *widths = json_array(plan->arena);
+    for (int i = 0; names && i < names->count; i++) {
+        Str name = names->items[i]->kind == JSON_STRING ? names->items[i]->string : (Str){0};
+        const Json *argument = named(arguments, name);
+        if (!argument) argument = named(plan->forward->arguments, name);
+        if (!argument)
+            *error = arena_printf(plan->arena, "nobody says what `%.*s` is", STR_ARGS(name));
+        if (strcmp(json_get_string(argument, "kind", ""), "buffer") != 0) continue;
+        int bits = dtype_bits(dtype_from_name(str_from(json_get_string(argument, "dtype", ""))));
+        json_push(widths, json_number(plan->arena, bits < BYTE ? 1 : bits / BYTE));
+    }
+    return widths;
+}
+
+static Json *numbers_of(const BackwardPlan *plan, const Json *texts, Error *error) {
+    Json *numbers = json_array(plan->arena);
+    for (int i = 0; texts && i < texts->count; i++)
+        json_push(numbers, json_number(plan->arena, number_of(plan, texts->items[i], error)));
+    return numbers;
+}
+
+/// What the sizes of one block are chosen by.
+static Json *block_json(const BackwardPlan *plan, const Json *arguments, const char *name,
+                        const Json *tile, Error *error) {
+    Json *block = json_object(plan->arena), *axis = json_get(tile, "axis");
+    json_set_string(block, "name", name);
+    json_set_number(block, "size", expression(plan, tile, "same", error));
+    json_set(block, "axis", axis ? json_copy(plan->arena, axis) : json_null(plan->arena));
+    json_set_number(block, "length", expression(plan, tile, "extent", error));
+    json_set(block, "widths", widths_json(plan, arguments, json_get(tile, "tensors"), error));
+    if (json_get(tile, "divides"))
+        json_set(block, "divides", numbers_of(plan, json_get(tile, "divides"), error));
+    return block;
+}
+
+/// The launch as the Function chooses it: which sizes, where the GPU is known (gpu-runner/triton/own_tiles.h).
+static void put_own(const BackwardPlan *plan, const Json *launch, Json *json, Error *error) {
+    static const char *const lanes[] = {"products", "kept", "loaded"};
+    const Json *source = json_get(launch, "own"), *tiles = json_get(launch, "tiles");
+    const Json *arguments = json_get(json, "arguments");
+    const PlanConfiguration *configuration = plan->forward->configuration;
+    if (!source || !tiles || tiles->kind != JSON_OBJECT) return;
+    Json *own = json_object(plan->arena);
+    for (int i = 0; i < tiles->count && !*error; i++) {
+        const char *role = json_get_string(tiles->items[i], "role", "");
+        json_set(own, str_dup(plan->arena, str_from(role)),
+                 block_json(plan, arguments, str_dup(plan->arena, tiles->keys[i]), tiles->items[i],
+                            error));
+    }
+    Json *loop = json_get(own, "loop");
+    for (size_t i = 0; i < sizeof lanes / sizeof *lanes && loop; i++)
+        json_set(loop, lanes[i], numbers_of(plan, json_get(source, lanes[i]), error));
+    if (loop) {
+        json_set_number(loop, "rows", expression(plan, source, "rows", error));
+        json_set(loop, "widths", widths_json(plan, arguments, json_get(source, "tensors"), error));
+        json_set_bool(loop, "is_owned", json_get_bool(source, "is_owned", false));
+    }
+    json_set_number(own, "widest", json_get_bool(source, "is_precise", false) ? 2 : 4);
+    if (configuration->warps) json_set_number(own, "num_warps", configuration->warps);
+    if (configuration->stages) json_set_number(own, "num_stages", configuration->stages);
+    json_set(json, "own", own);
+    if (*error) *error = arena_printf(plan->arena, "the tiles that it chooses: %s", *error);
+}
+
 static Json *launch_json(BackwardPlan *plan, const Json *launch, Error *error) {
     const Json *sources = json_get(launch, "arguments");
     Json *json = json_object(plan->arena), *arguments = json_array(plan->arena);
@@ -276,6 +358,7 @@ static Json *launch_json(BackwardPlan *plan, const Json *launch, Error *error) {
     json_set_string(json, "kernel", json_get_string(launch, "kernel", ""));
     json_set(json, "arguments", arguments);
     if (!*error) put_options(plan, launch, json);
+    if (!*error) put_own(plan, launch, json, error);
     return json;
 }
 

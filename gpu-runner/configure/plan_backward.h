@@ -12,6 +12,7 @@ typedef struct PlannedForward {
 } PlannedForward;
 
 /// [{"kernel", "arguments", "options"}] of a request's `launches`: arguments as in the plan, each buffer with the "key" by which launches share it.
+/// A launch that chooses its tiles by the GPU has what it chooses them by ("own"), and the forward's sizes until then.
 /// Parameters of the derived kernel that have a default of its own are left out. Without "options" they are the forward's. NULL and `*error` where one is not understood.
 Json *plan_backward(Arena *arena, const PlannedForward *forward, const Json *launches,
                     Error *error);

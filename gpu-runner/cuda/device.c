@@ -85,6 +85,10 @@ Error device_missing(const Device *device) {
                                     : device->gpu_missing;
 }
 
+TileCard device_card(const Device *device) {
+    return (TileCard){device->processors, device->shared_bytes};
+}
+
 Error device_load(Device *device, Arena *arena, const char *text, const char *name, bool is_quick,
                   DeviceKernel *kernel) {
     const Driver *driver = &device->driver;

@@ -2,6 +2,7 @@
 #ifndef TAD_GPU_RUNNER_CUDA_DEVICE_H
 #define TAD_GPU_RUNNER_CUDA_DEVICE_H
 
+#include "analysis/choices/tiles.h"
 #include "base/json.h"
 #include "gpu-runner/cuda/driver.h"
 #include "gpu-runner/cuda/nvrtc.h"
@@ -43,6 +44,9 @@ void device_limit(double deadline);
 Device *device_open(void);
 /// NULL where it can run kernels.
 Error device_missing(const Device *device);
+
+/// What launchers choose tiles by.
+TileCard device_card(const Device *device);
 
 /// Compiles `text` and loads the kernel `name` of it. `is_quick`: for kernels that have little to do. Sentences are in `arena`.
 Error device_load(Device *device, Arena *arena, const char *text, const char *name, bool is_quick,

@@ -8,6 +8,7 @@
 #include "gpu-runner/interp/tile.h"
 #include "gpu-runner/triton/compiler.h"
 #include "gpu-runner/triton/matrix.h"
+#include "gpu-runner/triton/own_tiles.h"
 #include "gpu-runner/triton/reference.h"
 #include "gpu-runner/triton/stopwatch.h"
 
@@ -23,6 +24,7 @@ typedef struct TimedKernels {
     LoadedKernel *kernels;
     const Json **compiled;
     const char **names;
+    const Json **launches;
     int count;
 } TimedKernels;
 
@@ -86,24 +88,35 @@ static const Json *kernel_compiled(TimeRequest *request, const char *name, const
     return compiled;
 }
 
+/// The programs of a launch: those of its own, or `otherwise`.
+static void grid_read(const Json *launch, const double otherwise[3], double grid[3]) {
+    const Json *own = json_get(launch, "grid");
+    for (int axis = 0; axis < 3; axis++) {
+        bool is_given = own && own->kind == JSON_ARRAY && axis < own->count;
+        grid[axis] = is_given ? own->items[axis]->number : otherwise[axis];
+    }
+}
+
 static Error kernel_add(TimeRequest *request, const char *name, const Json *launch,
                         TimedKernels *timed) {
     Error error = NULL;
     const Json *compiled = kernel_compiled(request, name, launch, &error);
+    double grid[3];
+    grid_read(launch, request->grid, grid);
     if (!error)
-        error =
-            kernel_load(request->arena, &request->buffers, compiled, json_get(launch, "arguments"),
-                        request->grid, &timed->kernels[timed->count]);
+        error = kernel_load(request->arena, &request->buffers, compiled,
+                            json_get(launch, "arguments"), grid, &timed->kernels[timed->count]);
     if (error) return arena_printf(request->arena, "%s: %s", name, error);
     timed->compiled[timed->count] = compiled;
+    timed->launches[timed->count] = launch;
     timed->names[timed->count++] = name;
     return NULL;
 }
 
 static TimedKernels kernels_new(Arena *arena, int most) {
-    return (TimedKernels){ARENA_ARRAY(arena, LoadedKernel, most + 1),
-                          ARENA_ARRAY(arena, const Json *, most + 1),
-                          ARENA_ARRAY(arena, const char *, most + 1), 0};
+    return (TimedKernels){
+        ARENA_ARRAY(arena, LoadedKernel, most + 1), ARENA_ARRAY(arena, const Json *, most + 1),
+        ARENA_ARRAY(arena, const char *, most + 1), ARENA_ARRAY(arena, const Json *, most + 1), 0};
 }
 
 static void kernels_unload(TimeRequest *request, TimedKernels *timed) {
@@ -129,6 +142,8 @@ static Json *kernels_time(TimeRequest *request, TimedKernels *timed, Json *meter
     for (int i = 0; i < timed->count && !*error; i++) {
         Json *kernel = json_object(arena);
         json_set_string(kernel, "kernel", timed->names[i]);
+        const char *tiles = json_get_string(timed->launches[i], "tiles", NULL);
+        if (tiles) json_set_string(kernel, "tiles", tiles);
         json_set_number(kernel, "registers", timed->kernels[i].registers);
         json_set_number(kernel, "spilled_bytes", timed->kernels[i].spilled);
         if (timed->kernels[i].occupancy > 0) {
@@ -288,12 +303,9 @@ static Json *time_all(TimeRequest *request, Json *result, Error *error) {
 }
 
 static Error request_read(TimeRequest *request) {
-    const Json *grid = json_get(request->plan, "grid"),
-               *refused = json_get(request->plan, "refused");
-    for (int axis = 0; axis < 3; axis++) {
-        bool is_given = grid && grid->kind == JSON_ARRAY && axis < grid->count;
-        request->grid[axis] = is_given ? grid->items[axis]->number : 1;
-    }
+    static const double one[3] = {1, 1, 1};
+    const Json *refused = json_get(request->plan, "refused");
+    grid_read(request->plan, one, request->grid);
     if (!json_get(request->plan, "arguments") || !json_get(request->params, "module"))
         return "the request needs `plan` and `module`";
     if (refused && refused->kind == JSON_STRING)
@@ -343,6 +355,7 @@ Json *request_time(Arena *arena, const Json *params, const atomic_bool *cancelle
     const Json *release = *error ? NULL : compiler_release(arena, &request.budget, error);
     if (*error) return NULL;
     request.architecture = request.device->architecture;
+    request.plan = own_tiles_chosen(arena, request.plan, device_card(request.device));
     request.buffers = (GpuBuffers){.arena = arena, .device = device_open(), .calls = calls};
     Json *result = json_object(arena);
     json_set_string(result, "device", request.device->name);

@@ -82,6 +82,8 @@ static void put_kernels(Buffer *out, const Json *direction) {
                       json_get_number(times, "low_ms", 0), json_get_number(times, "high_ms", 0),
                       json_get_int(times, "runs", 0), json_get_int(kernel, "warps", 0),
                       json_get_int(kernel, "registers", 0));
+        const char *tiles = json_get_string(kernel, "tiles", NULL);
+        if (tiles) buffer_printf(out, ", %s", tiles);
         int shared = json_get_int(kernel, "shared_bytes", 0),
             spilled = json_get_int(kernel, "spilled_bytes", 0);
         if (shared) buffer_printf(out, ", %d bytes shared", shared);

@@ -48,6 +48,8 @@ static Json *argument_json(Arena *arena, const BackwardArgument *argument) {
 static Json *tiles_json(Arena *arena, const BackwardLaunch *launch) {
 #define TILE_SIZES(...) {__VA_ARGS__},
     static const ProductTile choices[] = {PRODUCT_TILES(TILE_SIZES)};
+    static const char *const roles[] = {
+        [BLOCK_ROWS] = "rows", [BLOCK_COLUMNS] = "columns", [BLOCK_TERMS] = "terms"};
     enum { CHOICES = sizeof choices / sizeof *choices };
     Json *tiles = json_object(arena);
     for (int i = 0; i < launch->block_count; i++) {
@@ -62,6 +64,8 @@ static Json *tiles_json(Arena *arena, const BackwardLaunch *launch) {
             json_push(sizes, json_number(arena, own[block->role]));
         }
         json_set_string(tile, "same", block->of);
+        json_set_string(tile, "role", roles[block->role]);
+        json_set(tile, "tensors", names_json(arena, block->tensors, block->tensor_count));
         json_set_string(tile, "extent", block->extent);
         json_set(tile, "axis",
                  block->axis < 0 ? json_null(arena) : json_number(arena, block->axis));
@@ -80,12 +84,39 @@ static Json *loop_json(Arena *arena, const BackwardLaunch *launch) {
         Json *tile = json_object(arena), *sizes = json_array(arena);
         for (int size = 64; size >= 8; size /= 2) json_push(sizes, json_number(arena, size));
         json_set_string(tile, "same", block->of);
+        json_set_string(tile, "role", "loop");
         json_set(tile, "divides", names_json(arena, block->limits, block->limit_count));
         json_set(tile, "axis", json_null(arena));
         json_set(tile, "sizes", sizes);
         json_set(tiles, block->name, tile);
     }
     return tiles;
+}
+
+static Json *lanes_json(Arena *arena, LaneCount count) {
+    Json *lanes = json_array(arena);
+    json_push(lanes, json_string(arena, count.fixed));
+    json_push(lanes, json_string(arena, count.each));
+    return lanes;
+}
+
+/// What the Function chooses the sizes by, where it does.
+static void put_own(Json *json, const LaunchPlan *plan, const BackwardLaunch *launch) {
+    Arena *arena = json->arena;
+    TileNames names;
+    const LoopTile *loop = launch->loop;
+    if (!tiles_are_own(arena, plan, launch, &names)) return;
+    Json *own = json_object(arena);
+    if (launch->is_precise) json_set_bool(own, "is_precise", true);
+    if (loop) {
+        json_set_bool(own, "is_owned", loop->is_owned);
+        json_set_string(own, "rows", loop->rows);
+        json_set(own, "products", lanes_json(arena, loop->products));
+        json_set(own, "kept", lanes_json(arena, loop->kept));
+        json_set(own, "loaded", lanes_json(arena, loop->loaded));
+        json_set(own, "tensors", names_json(arena, loop->tensors, loop->tensor_count));
+    }
+    json_set(json, "own", own);
 }
 
 /// What warps and stages of a launch are counted from.
@@ -125,6 +156,7 @@ static Json *launches_json(Arena *arena, const Backward *backward) {
         json_set(json, "arguments", arguments);
         if (launch->has_tiles) json_set(json, "tiles", tiles_json(arena, launch));
         if (launch->loop) json_set(json, "tiles", loop_json(arena, launch));
+        put_own(json, &plan, launch);
         put_options(json, &plan, launch);
         json_push(launches, json);
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "autodiff/module/helpers.h"
 #include "server/system/files.h"
 
 enum {
@@ -159,6 +160,11 @@ static const char *const *child_command(const Timing *timing) {
     return command;
 }
 
+static HelperPlace helper_is_absent(const void *context, const char *name, const char *text) {
+    (void)context, (void)name, (void)text;
+    return HELPER_ABSENT;
+}
+
 static void child_start(Timing *timing, const Json *plan) {
     Arena *arena = timing->arena;
     Json *request = json_object(arena);
@@ -166,6 +172,8 @@ static void child_start(Timing *timing, const Json *plan) {
     json_set_string(request, "kernel", json_get_string(timing->params, "kernel", ""));
     json_set(request, "plan", (Json *)(uintptr_t)plan);
     json_set(request, "launches", json_get(json_get(timing->params, "backward"), "launches"));
+    json_set_string(request, "helpers",
+                    helpers_text(arena, "_product_tiles() _loop_tile()", helper_is_absent, NULL));
     const char *text = json_print(arena, request, false);
     ProcessEvents events = {child_wrote, child_complained, child_exited, timing};
     EnvironmentKind kind = is_python(timing->python)

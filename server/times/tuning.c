@@ -474,6 +474,7 @@ Tuning *tuning_start(Loop *loop, const Snapshot *snapshot, const Kernel *kernel,
         return tuning;
     }
     json_set_string(json_get(tuning->params, "spec"), "text", tuning->line);
+    if (launch) json_set_bool(tuning->params, "card", true);  // its tiles hang on the GPU
     runner_client_request(tuning->worker, "plan", tuning->params, PLAN_LIMIT_MS, first_planned,
                           tuning);
     return tuning;

@@ -22,10 +22,10 @@ MAY_INCLUDE = {
 ROOMS = {
     "analysis": {
         "syntax": set(),
-        "choices": set(),
         "ops": set(),
         "diagnostics": {"syntax"},
         "ir": {"ops", "syntax"},
+        "choices": {"ir"},
         "build": {"ir", "diagnostics"},
         "module": {"ir", "ops", "diagnostics", "syntax"},
         "addresses": {"build", "ir"},

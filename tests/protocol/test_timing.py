@@ -115,6 +115,8 @@ def test_what_is_timed(editor: Client, kernel: str, machine: Machine) -> None:
     assert asked["kernel"] == "scale_kernel"
     assert "def scale_kernel_backward(" in asked["module"]
     assert asked["plan"] and asked["launches"]
+    for helper in ("_card_of", "_product_tiles", "_loop_tile"):
+        assert asked["helpers"].count(f"def {helper}(") == 1
 
 
 def test_progress_of_a_timing(editor: Client, kernel: str, machine: Machine) -> None:

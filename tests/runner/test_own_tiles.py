@@ -6,7 +6,12 @@ Each rule is there twice: in Python, in the text that is written (autodiff/modul
 from __future__ import annotations
 
 import itertools
+import json
 import math
+import re
+import shlex
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +19,10 @@ from types import SimpleNamespace
 import pytest
 
 from tests.emitted.plan import EXAMPLES, KERNELS, derived, tad
-from tests.runner.test_protocol import Runner, gradcheck_params
+from tests.runner.test_protocol import BIN, Runner, gradcheck_params
+from tests.runner.test_times import cache, launches, variables
+
+__all__ = ["cache", "launches"]
 
 BY_STEM = {path.stem: path for path in (*EXAMPLES, *KERNELS)}
 
@@ -61,44 +69,55 @@ def slices_rule() -> Callable:
     return rule("_slices", BY_STEM["layer_norm"])
 
 
-def planned(worker: Runner, line: str, source: dict) -> tuple[int, dict]:
-    """The number of slices in the plan of a launch, and the buffer for their sums."""
-    params = gradcheck_params()
-    launch = {"X": {"same": "X"}, "dX": {"gradient": "X", "parts": True}, "slices": source}
-    params["backward"]["launches"] = [{"kernel": "square_backward", "arguments": launch}]
-    plan = worker.ask("plan", params | {"spec": {"text": line}})["result"]
-    by_name = {argument["name"]: argument for argument in plan["launches"][0]["arguments"]}
-    return by_name["slices"]["value"], by_name["dX"]
+def planned(worker: Runner, line: str, launches: list[dict], **more: object) -> list[dict]:
+    """Launches of the backward in the plan of one of the forward."""
+    params = gradcheck_params() | {"spec": {"text": line}, **more}
+    params["backward"]["launches"] = [{"kernel": "square_backward", **one} for one in launches]
+    return worker.ask("plan", params)["result"]["launches"]
 
 
-@pytest.mark.parametrize("said", [{}, {"each": 1}, {"most": 1024}, {"most": 65536, "each": 1}])
-@pytest.mark.parametrize("shared_by", [None, "grid.0", "grid.0 * grid.2", ""])
-def test_as_many_programs_share_sums(
-    said: dict, shared_by: str | None, worker: Runner, slices_rule: Callable
-) -> None:
-    axes = (0, 1, 2) if shared_by is None else [int(c) for c in shared_by if c.isdigit()]
-    source = {"slices": None, **said} | ({} if shared_by is None else {"shared_by": shared_by})
+def slices_of(worker: Runner, line: str, sources: list[dict]) -> list[tuple[int, int]]:
+    """The number of slices of launches, and the elements for their sums."""
+    shared = {"X": {"same": "X"}, "dX": {"gradient": "X", "parts": True}}
+    launches = [{"arguments": {**shared, "slices": source}} for source in sources]
+    found = []
+    for launch in planned(worker, line, launches):
+        by_name = {argument["name"]: argument for argument in launch["arguments"]}
+        found.append((by_name["slices"]["value"], by_name["dX"]["elements"]))
+    return found
+
+
+SAID = [{}, {"each": 1}, {"most": 1024}, {"most": 65536, "each": 1}]
+SHARED = {None: (0, 1, 2), "grid.0": (0,), "grid.0 * grid.2": (0, 2), "": ()}
+
+
+def test_as_many_programs_share_sums(worker: Runner, slices_rule: Callable) -> None:
     grids = [(1, 1, 1), (7, 1, 3), (1000, 2, 1), (4096, 1, 8), (16384, 2, 2), (65536, 1, 1)]
     lengths = [1, 1000, 1025, 4096, 8193, 65536, 1 << 20, 1 << 24, (1 << 24) + 1]
+    rules = list(itertools.product(SAID, SHARED))
+    sources = [
+        {"slices": None, **said} | ({} if by is None else {"shared_by": by}) for said, by in rules
+    ]
     for grid, length in itertools.product(grids, lengths):
         line = f"# tad: n={min(length, 4)}, BLOCK=4, X=f32[{length}], grid={grid}"
-        found, sums = planned(worker, line, source)
-        wanted = slices_rule(grid, axes, Tensor(length), None, **said)
-        assert (found, sums["elements"]) == (wanted, wanted * length), (line, said)
+        tensors = Tensor(length), None
+        wanted = [slices_rule(grid, SHARED[by], *tensors, **said) for said, by in rules]
+        assert slices_of(worker, line, sources) == [(n, n * length) for n in wanted], line
 
 
 def test_the_shape_says_how_large_a_tensor_is(worker: Runner, slices_rule: Callable) -> None:
     """Not the memory that its rows reach over."""
     line = "# tad: n=4, BLOCK=4, X=f32[4, 512] strides (65536, 1), grid=(8192,)"
-    found, _ = planned(worker, line, {"slices": None})
+    ((found, _),) = slices_of(worker, line, [{"slices": None}])
     assert found == slices_rule((8192,), (0,), Tensor(4 * 512)) != 128
 
 
 def test_a_parameter_with_a_default_gets_what_the_launch_says(worker: Runner) -> None:
     line = "# tad: n=4, BLOCK=4, X=f32[4], grid=(8192,)"
-    assert planned(worker, line, {"slices": None, "default": True, "most": 1024})[0] == 1024
+    source = {"slices": None, "default": True}
+    assert slices_of(worker, line, [{**source, "most": 1024}])[0][0] == 1024
     with pytest.raises(KeyError):
-        planned(worker, line, {"slices": None, "default": True})
+        slices_of(worker, line, [source])
 
 
 @pytest.mark.parametrize(
@@ -120,3 +139,342 @@ def test_what_the_launch_says_is_asked(file: str, kernel: str | None, said: dict
     assert found
     for source in found:
         assert {name: source[name] for name in ("most", "each") if name in source} == said
+
+
+# --- tiles of products ------------------------------------------------------------------------------------------------
+
+CARDS = {"h200": (132, 232448), "a10": (72, 101376), "t4": (40, 65536), "small": (4, 49152)}
+TYPES = {"f16": 2, "f32": 4, "f64": 8, "i8": 1}
+GRIDS = [(64, 64, 1), (16, 8, 3), (1, 1, 1), (4096, 1, 1), (32, 65536, 1)]
+
+
+def card_of(name: str) -> dict:
+    processors, shared_bytes = CARDS[name]
+    return {"processors": processors, "shared_bytes": shared_bytes}
+
+
+def product_launch(sizes: tuple, axes: tuple, lengths: tuple, **own: object) -> dict:
+    """One whose rows are tiles of X, and whose columns are tiles of dY."""
+    tensors = {"rows": ["X"], "columns": ["Y", "X"], "terms": []}
+    tiles = {
+        name: {"role": name, "same": size, "axis": axis, "extent": length, "tensors": tensors[name]}
+        for name, size, axis, length in zip(tensors, sizes, axes, lengths, strict=True)
+    }
+    arguments = {name: {"value": 1} for name in tiles}
+    return {"arguments": arguments, "tiles": tiles, "own": own}
+
+
+@pytest.mark.parametrize("card", CARDS)
+@pytest.mark.parametrize("types", [("f16", "f16"), ("f32", "f32"), ("f16", "f32"), ("i8", "f16")])
+def test_tiles_of_products_are_the_functions(card: str, types: tuple, worker: Runner) -> None:
+    choose = rule("_product_tiles", BY_STEM["matmul"], _card_of=lambda _: CARDS[card])
+    x, y = (Tensor(width=TYPES[name]) for name in types)
+    axes = [(0, 1, None), (None, 1, 0), (0, 0, None), (0, None, 1), (2, 1, 0)]
+    lengths = list(itertools.product([17, 64, 300, 4096], [128, 8192], [100, 65536]))
+    cases = [
+        (axis, length, is_precise)
+        for axis, length, is_precise in itertools.product(axes, lengths, [False, True])
+    ]
+    launches = [
+        product_launch((64, 64, 32), axis, length, is_precise=is_precise)
+        for axis, length, is_precise in cases
+    ]
+    seen = set()
+    for grid, (warps, text) in itertools.product(GRIDS, [(4, ""), (2, ", num_warps=2")]):
+        line = f"# tad: n=4, BLOCK=4, X={types[0]}[4], Y={types[1]}[4], grid={grid}{text}"
+        found = planned(worker, line, launches, card=card_of(card))
+        for launch, (axis, length, is_precise) in zip(found, cases, strict=True):
+            sides = {
+                "rows": (64, axis[0], length[0], x),
+                "columns": (64, axis[1], length[1], y, x, None),
+                "terms": (32, axis[2], length[2]),
+            }
+            own = choose(grid, **sides, widest=2 if is_precise else 4, num_warps=warps)
+            values = [argument["value"] for argument in launch["arguments"]]
+            options = launch["options"]["num_warps"], launch["options"]["num_stages"]
+            assert (tuple(launch["grid"]), *values, *options) == own, (line, sides)
+            assert launch["tiles"] == "rows={}, columns={}, terms={}".format(*values)
+            seen.add(own[1:4])
+    assert len(seen) > 1 or card != "h200"
+
+
+# --- tiles of loops --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("card", CARDS)
+@pytest.mark.parametrize("type_", TYPES)
+def test_tiles_of_loops_are_the_functions(card: str, type_: str, worker: Runner) -> None:
+    choose = rule("_loop_tile", BY_STEM["attention"], _card_of=lambda _: CARDS[card])
+    cases, launches = [], []
+    for size, rows, dim, is_owned, is_precise in itertools.product(
+        [16, 32, 64, 128], [16, 64, 96, 128], [32, 64, 128, 256], [False, True], [False, True]
+    ):
+        counts = (
+            {
+                "products": (0, 2 * dim + 2 * rows),
+                "kept": (0, 2 * dim),
+                "loaded": (2 * rows * dim, 0),
+            }
+            if is_owned
+            else {
+                "products": (rows * dim, 2 * rows),
+                "kept": (3 * rows * dim, 0),
+                "loaded": (0, 2 * dim),
+            }
+        )
+        for divides in ((), (rows,), (rows, 48)):
+            cases.append((size, rows, counts, divides, is_owned, is_precise))
+            own = {"rows": rows, **counts, "tensors": ["X", "Y"]}
+            own |= {"is_owned": is_owned, "is_precise": is_precise}
+            tile = {"role": "loop", "same": size, "axis": None, "divides": divides}
+            launch = {"arguments": {"tile": {"value": 1}}, "tiles": {"tile": tile}, "own": own}
+            launches.append(launch)
+    for options, text in (
+        ({}, ""),
+        ({"num_warps": 2, "num_stages": 4}, ", num_warps=2, num_stages=4"),
+    ):
+        line = f"# tad: n=4, BLOCK=4, X={type_}[4], Y=f16[4], grid=(4,){text}"
+        tensors = None, Tensor(width=TYPES[type_]), Tensor(width=2)
+        found = planned(worker, line, launches, card=card_of(card))
+        for launch, (size, rows, counts, divides, is_owned, is_precise) in zip(
+            found, cases, strict=True
+        ):
+            flags = {"divides": divides, "owned": is_owned, "widest": 2 if is_precise else 4}
+            own = choose(size, tensors, rows, **counts, **flags, **options)
+            said = launch["options"]["num_warps"], launch["options"]["num_stages"]
+            assert (launch["arguments"][0]["value"], *said) == own, (
+                line,
+                size,
+                rows,
+                counts,
+                flags,
+            )
+            assert "grid" not in launch
+
+
+# --- real kernels ----------------------------------------------------------------------------------------------------
+
+SIZES = {
+    "matmul_kernel": {
+        **dict.fromkeys(("BLOCK_M", "BLOCK_N"), 64),
+        **dict.fromkeys(("stride_ak", "stride_bn", "stride_cn"), 1),
+        **dict.fromkeys(("N", "stride_bk", "stride_cm"), 2048),
+        **dict.fromkeys(("K", "stride_am"), 1024),
+        "M": 4096,
+        "BLOCK_K": 32,
+    },
+    "attention_kernel": {
+        **dict.fromkeys(
+            ("BLOCK_M", "HEAD_DIM", "stride_qm", "stride_kn", "stride_vn", "stride_om"), 64
+        ),
+        **dict.fromkeys([f"stride_{of}b" for of in "qkvo"], 131072),
+        **dict.fromkeys([f"stride_{of}h" for of in "qkvo"], 32768),
+        **dict.fromkeys(("seq_q", "seq_k"), 512),
+        "n_heads": 4,
+        "CAUSAL": True,
+        "BLOCK_N": 32,
+        "scale": 0.125,
+    },
+}
+TENSORS = {
+    "matmul_kernel": "a_ptr=f16[M, K], b_ptr=f16[K, N], c_ptr=f16[M, N]",
+    "attention_kernel": "Q=f16[8, 512, 64], K=f16[8, 512, 64], V=f16[8, 512, 64], Out=f16[8, 512, 64], Lse=f32[8, 512]",
+}
+FORWARD = {"matmul_kernel": (64, 32), "attention_kernel": (8, 8)}
+OPTIONS = {"matmul_kernel": {}, "attention_kernel": {"num_warps": 4, "num_stages": 2}}
+FILES = {"matmul_kernel": "matmul", "attention_kernel": "attention"}
+
+
+def line_of(kernel: str) -> str:
+    """The line of a launch in the sizes above."""
+    numbers = ", ".join(f"{name}={value}" for name, value in SIZES[kernel].items())
+    options = "".join(f", {name}={value}" for name, value in OPTIONS[kernel].items())
+    return f"{numbers}, {TENSORS[kernel]}, grid={FORWARD[kernel]}{options}"
+
+
+def chosen_by_the_text(kernel: str, card: str) -> dict[str, tuple]:
+    """What the statements of the Function choose: a tuple for each kernel of the backward."""
+    run = tad("--backward", "--no-proof", f"{BY_STEM[FILES[kernel]]}:{kernel}")
+    names: dict = {
+        name: rule(name, BY_STEM[stem], _card_of=lambda _: CARDS[card])
+        for name, stem in (("_product_tiles", "matmul"), ("_loop_tile", "attention"))
+    }
+    tensors = dict.fromkeys(
+        ("a_ptr", "b_ptr", "dc_ptr", "Q", "K", "V", "Out", "dOut"), Tensor(width=2)
+    )
+    names["ctx"] = SimpleNamespace(grid=FORWARD[kernel], options=OPTIONS[kernel])
+    statement = re.compile(
+        r"= (_product_tiles|_loop_tile)(\(.*?\n +\))(?=\n).*?\n +(\w+_backward\w*)\[", re.S
+    )
+    found = {}
+    for call in statement.finditer(run.stdout):
+        found[call[3]] = eval(call[1] + call[2], {**names, **tensors, **SIZES[kernel]})
+    return found
+
+
+@pytest.mark.parametrize("card", CARDS)
+@pytest.mark.parametrize("kernel", SIZES)
+def test_the_launches_of_a_module_are_those_that_are_planned(
+    kernel: str, card: str, worker: Runner
+) -> None:
+    params = derived(BY_STEM[FILES[kernel]])[1][kernel]
+    spec = {"text": f"# tad: {line_of(kernel)}", "pyproject": None, "launchers": False}
+    plan = worker.ask("plan", {**params, "spec": spec, "card": card_of(card)})["result"]
+    wanted = chosen_by_the_text(kernel, card)
+    assert len(wanted) == len(plan["launches"]) == 2
+    for launch in plan["launches"]:
+        *sizes, warps, stages = wanted[launch["kernel"]]
+        assert launch["options"] == {"num_warps": warps, "num_stages": stages}
+        if kernel == "matmul_kernel":
+            grid = (*sizes.pop(0), 1, 1)[:3]
+            assert launch["grid"] == list(grid)
+        assert [int(text.split("=")[1]) for text in launch["tiles"].split(", ")] == sizes
+        values = {argument["name"]: argument.get("value") for argument in launch["arguments"]}
+        assert all(
+            f"{name}={values[name]}" in launch["tiles"]
+            for name in re.findall(r"\w+(?==)", launch["tiles"])
+        )
+    # without a GPU it is left to whoever launches, and the sizes are the forward's until then
+    plan = worker.ask("plan", {**params, "spec": spec})["result"]
+    assert all("own" in launch and "tiles" not in launch for launch in plan["launches"])
+
+
+@pytest.mark.parametrize("kernel", SIZES)
+def test_what_is_timed_is_what_the_module_launches(
+    kernel: str, launches: str, cache: Path, tmp_path: Path
+) -> None:
+    """On a stand-in of 132 multiprocessors."""
+    file, log = tmp_path / "kernels.py", tmp_path / "launches.jsonl"
+    text = BY_STEM[FILES[kernel]].read_text()
+    at = text.index(f"@triton.jit\ndef {kernel}(")
+    file.write_text(f"{text[:at]}# tad time: {line_of(kernel)}\n{text[at:]}")
+    names = {"STAND_IN_LOG": str(log), "STAND_IN_PROCESSORS": "132"}
+    own = [f"{name}={value}" for name, value in variables(launches, cache, **names).items()]
+    worker = shlex.join(["env", *own, str(BIN / "tad-runner")])
+    command = [BIN / "tad-lsp", "--time", f"{file}:{kernel}", "--python", sys.executable]
+    command += ["--runner", worker]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stderr
+    logged = [json.loads(line) for line in log.read_text().splitlines()]
+    for name, (*sizes, warps, _) in chosen_by_the_text(kernel, "h200").items():
+        (launch,) = {
+            json.dumps([one["grid"], one["block"]]) for one in logged if one["kernel"] == name
+        }
+        grid = sizes.pop(0) if kernel == "matmul_kernel" else FORWARD[kernel]
+        assert json.loads(launch) == [list((*grid, 1)[:3]), [32 * warps, 1, 1]]
+        said = re.search(
+            rf"^  {name} .* {warps} warps, \d+ registers, (\w+=\d+(?:, \w+=\d+)*)", run.stdout, re.M
+        )
+        assert said and [int(item.split("=")[1]) for item in said[1].split(", ")] == sizes
+    assert all(one["grid"] == [*FORWARD[kernel], 1] for one in logged if one["kernel"] == kernel)
+
+
+FAKE_TORCH = """
+from types import SimpleNamespace
+
+version = SimpleNamespace(hip=None)
+WIDTHS = {"int8": 1, "float16": 2, "float32": 4, "float64": 8}
+int8, float16, float32, float64 = WIDTHS
+__version__ = "0"
+
+
+class Tensor:
+    is_cuda, device = True, 0
+
+    def __init__(self, dtype):
+        self.element_size = self.numel = lambda: WIDTHS[dtype]
+
+
+class Size(tuple):
+    def numel(self):
+        result = 1
+        for number in self:
+            result *= number
+        return result
+
+
+def empty(count, device, dtype):
+    return Tensor(dtype)
+
+
+card = SimpleNamespace(multi_processor_count={processors}, shared_memory_per_block_optin={shared_bytes})
+cuda = SimpleNamespace(
+    is_available=lambda: True, get_device_name=lambda: "made up", synchronize=lambda: None,
+    get_device_properties=lambda device: card,
+)
+manual_seed = print
+"""
+FAKE_TRITON = """
+import json, sys
+from types import SimpleNamespace
+
+
+class JITFunction:
+    def __init__(self, fn):
+        self.name = fn.__name__
+
+    def __getitem__(self, grid):
+        def launch(**arguments):
+            numbers = {name: value for name, value in arguments.items() if isinstance(value, int)}
+            print("LAUNCH", json.dumps([self.name, grid, numbers]), file=sys.stderr)
+        return launch
+
+
+runtime, __version__ = SimpleNamespace(JITFunction=JITFunction), "0"
+"""
+
+
+@pytest.mark.parametrize("card", CARDS)
+@pytest.mark.parametrize("kernel", SIZES)
+def test_pytorch_launches_the_same(kernel: str, card: str, worker: Runner, tmp_path: Path) -> None:
+    """Where a Python with PyTorch times: it is given the very functions of the module. Neither package is real here."""
+    params = derived(BY_STEM[FILES[kernel]])[1][kernel]
+    spec = {"text": f"# tad: {line_of(kernel)}", "pyproject": None, "launchers": False}
+    plan = worker.ask("plan", {**params, "spec": spec})["result"]
+    for launch in [plan, *plan["launches"]]:
+        launch["arguments"] = [one for one in launch["arguments"] if one["kind"] != "buffer"]
+    wanted = chosen_by_the_text(kernel, card)
+    names = "".join(f"\n\n@JITFunction\ndef {name}():\n    pass\n" for name in (kernel, *wanted))
+    run = tad("--backward", "--no-proof", BY_STEM["matmul"]).stdout
+    texts = [run, tad("--backward", "--no-proof", BY_STEM["attention"]).stdout]
+    helpers = "\n\n".join(
+        text[text.index(f"def {name}(") :].split("\n\n\n")[0]
+        for name, text in zip(
+            ("_card_of", "_product_tiles", "_loop_tile"), (run, *texts), strict=True
+        )
+    )
+    request = {"module": f"from triton import JITFunction\n{names}", "kernel": kernel, "plan": plan}
+    (tmp_path / "triton").mkdir()
+    fake = FAKE_TORCH
+    for name, number in card_of(card).items():
+        fake = fake.replace(f"{{{name}}}", str(number))
+    (tmp_path / "torch.py").write_text(fake)
+    (tmp_path / "triton/__init__.py").write_text(FAKE_TRITON)
+    (tmp_path / "triton/language.py").write_text("float32 = 'float32'\n")
+    (tmp_path / "triton/testing.py").write_text(
+        "def do_bench(run, quantiles):\n    return quantiles\n"
+    )
+    run = subprocess.run(
+        [sys.executable, BIN / "tad-time-kernels.py"],
+        input=json.dumps(
+            {**request, "launches": params["backward"]["launches"], "helpers": helpers}
+        ),
+        env={"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert "backward" in json.loads(run.stdout), run.stdout + run.stderr
+    found = [json.loads(line[7:]) for line in run.stderr.splitlines() if line.startswith("LAUNCH ")]
+    assert [name for name, *_ in found] == [
+        kernel,
+        *(launch["kernel"] for launch in plan["launches"]),
+    ]
+    for (name, grid, numbers), launch in zip(found[1:], plan["launches"], strict=True):
+        *sizes, warps, stages = wanted[name]
+        forward = (*FORWARD[kernel], 1)
+        assert [*grid, 1][:3] == list(
+            (*sizes.pop(0), 1)[:3] if kernel == "matmul_kernel" else forward
+        )
+        roles = [role for role in ("rows", "columns", "terms", "loop") if role in launch["own"]]
+        assert [numbers[launch["own"][role]["name"]] for role in roles] == sizes
+        assert (numbers["num_warps"], numbers["num_stages"]) == (warps, stages)

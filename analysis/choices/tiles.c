@@ -1,0 +1,108 @@
+// The forward's sizes and a GPU in; the first tiles that fit out, or the forward's.
+#include "analysis/choices/tiles.h"
+
+#include <string.h>
+
+#include "analysis/choices/product_tiles.h"
+
+enum { WARPS_UNASKED = 4, STAGES_UNASKED = 3 };
+
+static int64_t blocks_of(int64_t length, int64_t size) {
+    return size > 0 ? (length + size - 1) / size : 0;
+}
+
+/// The programs that blocks of these sizes take; false where the forward's grid has fewer along an axis.
+static bool grid_for(const ProductSizes *sizes, const int64_t own[3], int64_t grid[PROGRAM_AXES]) {
+    const ProductSide *const sides[] = {&sizes->rows, &sizes->columns, &sizes->terms};
+    bool is_covered = true;
+    memcpy(grid, sizes->grid, sizeof sizes->grid);
+    for (int i = 0; i < 3; i++)
+        if (sides[i]->axis >= 0) grid[sides[i]->axis] = 1;
+    for (int i = 0; i < 3; i++)
+        if (sides[i]->axis >= 0) grid[sides[i]->axis] *= blocks_of(sides[i]->length, own[i]);
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) is_covered &= sizes->grid[axis] >= grid[axis];
+    return is_covered;
+}
+
+/// Whether enough programs, and enough tiles of the result, keep three multiprocessors of four at work.
+static bool fills(const ProductSizes *sizes, const ProductTile *tile, const int64_t *grid,
+                  TileCard card) {
+    int64_t programs = 1, tiles = blocks_of(sizes->rows.length, tile->rows) *
+                                  blocks_of(sizes->columns.length, tile->columns);
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+        bool is_numbered =
+            axis == sizes->rows.axis || axis == sizes->columns.axis || axis == sizes->terms.axis;
+        programs *= grid[axis];
+        if (!is_numbered) tiles *= sizes->grid[axis];
+        if (axis && grid[axis] >= 1 << 16) return false;
+    }
+    return 4 * (programs < tiles ? programs : tiles) >= 3 * card.processors;
+}
+
+static bool fits(const ProductSizes *sizes, const ProductTile *tile, int64_t depth, TileCard card) {
+    int64_t used =
+        tile->stages * depth *
+        (tile->rows * sizes->rows.widths.sum + tile->columns * sizes->columns.widths.sum);
+    return used <= card.shared_bytes && tile->rows < 2 * sizes->rows.length &&
+           tile->columns < 2 * sizes->columns.length;
+}
+
+ProductChoice choose_product_tiles(const ProductSizes *sizes, TileCard card) {
+#define TILE_SIZES(...) {__VA_ARGS__},
+    static const ProductTile tiles[] = {PRODUCT_TILES(TILE_SIZES)};
+    const int64_t forward[] = {sizes->rows.size, sizes->columns.size, sizes->terms.size};
+    const TileWidths *rows = &sizes->rows.widths, *columns = &sizes->columns.widths;
+    int64_t width = rows->widest > columns->widest ? rows->widest : columns->widest;
+    ProductChoice choice = {.rows = forward[0],
+                            .columns = forward[1],
+                            .terms = forward[2],
+                            .warps = sizes->warps ? sizes->warps : WARPS_UNASKED,
+                            .stages = sizes->stages ? sizes->stages : STAGES_UNASKED};
+    bool is_free = grid_for(sizes, forward, choice.grid) && rows->count && columns->count &&
+                   width > 0 && width <= sizes->widest;
+    for (size_t i = 0; i < sizeof tiles / sizeof *tiles && is_free; i++) {
+        const ProductTile *tile = &tiles[i];
+        int64_t own[] = {tile->rows, tile->columns, tile->bytes / width};
+        grid_for(sizes, own, choice.grid);
+        if (!fits(sizes, tile, own[2], card) || !fills(sizes, tile, choice.grid, card)) continue;
+        choice.rows = own[0], choice.columns = own[1], choice.terms = own[2];
+        choice.warps = tile->warps, choice.stages = tile->stages;
+        return choice;
+    }
+    memcpy(choice.grid, sizes->grid, sizeof choice.grid);
+    return choice;
+}
+
+static bool divides_all(const LoopSizes *sizes, int64_t size) {
+    for (int i = 0; i < sizes->divide_count; i++)
+        if (size < 1 || sizes->divides[i] % size) return false;
+    return true;
+}
+
+static int64_t lanes(LaneSizes count, int64_t size) { return count.fixed + count.each * size; }
+
+LoopChoice choose_loop_tile(const LoopSizes *sizes, TileCard card) {
+    enum { CHOICES = 4, ROWS_OF_FOUR_WARPS = 64, MOST_SUMS = 1 << 15 };
+    enum { SUMS_OF_AN_OWNER = 3 << 13, SUMS_OF_A_STREAM = 1 << 14, MORE_WARPS = 8 };
+    // an owner's tile is as large as possible; what is loaded anew has as many stages as possible
+    static const int owned[CHOICES][2] = {{64, 3}, {64, 2}, {32, 3}, {32, 2}},
+                     streamed[CHOICES][2] = {{64, 3}, {32, 3}, {64, 2}, {32, 2}};
+    int64_t most = sizes->is_owned ? SUMS_OF_AN_OWNER : SUMS_OF_A_STREAM,
+            room = sizes->widths.widest <= sizes->widest ? card.shared_bytes : 0;
+    bool is_free = sizes->widths.count && divides_all(sizes, sizes->size);
+    for (int i = 0; i < CHOICES && is_free; i++) {
+        const int *choice = sizes->is_owned ? owned[i] : streamed[i];
+        int64_t sums = lanes(sizes->products, choice[0]),
+                used = lanes(sizes->kept, choice[0]) + choice[1] * lanes(sizes->loaded, choice[0]);
+        bool has_room = 2 * sizes->widths.widest * used <= room && sums <= MOST_SUMS;
+        bool is_large = sizes->rows > ROWS_OF_FOUR_WARPS && sums > most;
+        if (has_room && divides_all(sizes, choice[0]))
+            return (LoopChoice){choice[0], is_large ? MORE_WARPS : WARPS_UNASKED, choice[1]};
+    }
+    int64_t longest = sizes->rows > sizes->size ? sizes->rows : sizes->size;
+    LoopChoice same = {sizes->size, sizes->warps ? sizes->warps : WARPS_UNASKED,
+                       sizes->stages ? sizes->stages : STAGES_UNASKED};
+    bool is_large = longest > ROWS_OF_FOUR_WARPS && lanes(sizes->products, sizes->size) > most;
+    if (is_large && same.warps < MORE_WARPS) same.warps = MORE_WARPS;
+    return same;
+}

@@ -1,0 +1,125 @@
+// Reads what a plan says of a launch, and writes what analysis/choices makes of it.
+#include "gpu-runner/triton/own_tiles.h"
+
+#include <string.h>
+
+static int64_t whole(const Json *json, const char *key) {
+    double number = json_get_number(json, key, 0);
+    return number > 0 && number < 0x1p53 ? (int64_t)number : 0;
+}
+
+static int64_t item(const Json *numbers, int index) {
+    bool is_there = numbers && numbers->kind == JSON_ARRAY && index < numbers->count;
+    double number = is_there ? numbers->items[index]->number : 0;
+    return number > 0 && number < 0x1p53 ? (int64_t)number : 0;
+}
+
+static TileWidths widths_of(const Json *block) {
+    const Json *numbers = json_get(block, "widths");
+    TileWidths widths = {.count = numbers && numbers->kind == JSON_ARRAY ? numbers->count : 0};
+    for (int i = 0; i < widths.count; i++) {
+        int64_t width = item(numbers, i);
+        widths.sum += width;
+        if (width > widths.widest) widths.widest = width;
+    }
+    return widths;
+}
+
+static ProductSide side_of(const Json *own, const char *role) {
+    const Json *block = json_get(own, role), *axis = json_get(block, "axis");
+    bool is_numbered =
+        axis && axis->kind == JSON_NUMBER && axis->number >= 0 && axis->number < PROGRAM_AXES;
+    return (ProductSide){.size = whole(block, "size"),
+                         .axis = is_numbered ? (int)axis->number : -1,
+                         .length = whole(block, "length"),
+                         .widths = widths_of(block)};
+}
+
+static LaneSizes lanes_of(const Json *loop, const char *key) {
+    const Json *numbers = json_get(loop, key);
+    return (LaneSizes){item(numbers, 0), item(numbers, 1)};
+}
+
+/// The size of a block into the launch's argument, and into the words about it.
+static void put_size(Json *launch, const Json *block, int64_t size, Buffer *words) {
+    const char *name = json_get_string(block, "name", "");
+    const Json *arguments = json_get(launch, "arguments");
+    for (int i = 0; arguments && i < arguments->count; i++)
+        if (strcmp(json_get_string(arguments->items[i], "name", ""), name) == 0)
+            json_set_number(arguments->items[i], "value", (double)size);
+    buffer_printf(words, "%s%s=%lld", words->size ? ", " : "", name, (long long)size);
+}
+
+static void put_options(Json *launch, int warps, int stages) {
+    Json *options = json_object(launch->arena);
+    json_set_number(options, "num_warps", warps);
+    json_set_number(options, "num_stages", stages);
+    json_set(launch, "options", options);
+}
+
+static void choose_product(Json *launch, const Json *own, const Json *grid, TileCard card,
+                           Buffer *words) {
+    ProductSizes sizes = {.rows = side_of(own, "rows"),
+                          .columns = side_of(own, "columns"),
+                          .terms = side_of(own, "terms"),
+                          .widest = whole(own, "widest"),
+                          .warps = (int)whole(own, "num_warps"),
+                          .stages = (int)whole(own, "num_stages")};
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) sizes.grid[axis] = item(grid, axis);
+    ProductChoice choice = choose_product_tiles(&sizes, card);
+    Json *programs = json_array(launch->arena);
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        json_push(programs, json_number(launch->arena, (double)choice.grid[axis]));
+    json_set(launch, "grid", programs);
+    put_size(launch, json_get(own, "rows"), choice.rows, words);
+    put_size(launch, json_get(own, "columns"), choice.columns, words);
+    put_size(launch, json_get(own, "terms"), choice.terms, words);
+    put_options(launch, choice.warps, choice.stages);
+}
+
+static void choose_loop(Json *launch, const Json *own, TileCard card, Buffer *words) {
+    const Json *loop = json_get(own, "loop"), *divides = json_get(loop, "divides");
+    int count = divides && divides->kind == JSON_ARRAY ? divides->count : 0;
+    int64_t *limits = ARENA_ARRAY(launch->arena, int64_t, count + 1);
+    for (int i = 0; i < count; i++) limits[i] = item(divides, i);
+    LoopSizes sizes = {.size = whole(loop, "size"),
+                       .widths = widths_of(loop),
+                       .rows = whole(loop, "rows"),
+                       .products = lanes_of(loop, "products"),
+                       .kept = lanes_of(loop, "kept"),
+                       .loaded = lanes_of(loop, "loaded"),
+                       .divides = limits,
+                       .divide_count = count,
+                       .is_owned = json_get_bool(loop, "is_owned", false),
+                       .widest = whole(own, "widest"),
+                       .warps = (int)whole(own, "num_warps"),
+                       .stages = (int)whole(own, "num_stages")};
+    LoopChoice choice = choose_loop_tile(&sizes, card);
+    put_size(launch, loop, choice.size, words);
+    put_options(launch, choice.warps, choice.stages);
+}
+
+const Json *own_tiles_chosen(Arena *arena, const Json *plan, TileCard card) {
+    const Json *given = json_get(plan, "launches");
+    bool any = false;
+    for (int i = 0; given && given->kind == JSON_ARRAY && i < given->count; i++)
+        any |= json_get(given->items[i], "own") != NULL;
+    if (!any) return plan;
+    Json *chosen = json_copy(arena, plan), *launches = json_array(arena);
+    for (int i = 0; i < given->count; i++) {
+        Json *launch = json_object(arena), *copy = json_copy(arena, given->items[i]);
+        const Json *own = json_get(copy, "own");
+        for (int k = 0; k < copy->count; k++)
+            if (copy->items[k] != own)
+                json_set(launch, str_dup(arena, copy->keys[k]), copy->items[k]);
+        Buffer words = buffer_new(arena);
+        if (json_get(own, "loop"))
+            choose_loop(launch, own, card, &words);
+        else if (own)
+            choose_product(launch, own, json_get(plan, "grid"), card, &words);
+        if (own) json_set_string(launch, "tiles", buffer_text(&words));
+        json_push(launches, launch);
+    }
+    json_set(chosen, "launches", launches);
+    return chosen;
+}

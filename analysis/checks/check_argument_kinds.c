@@ -62,6 +62,7 @@ static ArgumentKind kind_of(const Source *source, const FunctionDefinition *laun
         return is_method ? KIND_METHOD : is_shape(source, value) ? KIND_TUPLE : KIND_UNCLEAR;
     }
     case SYNTAX_IDENTIFIER: {
+        if (launcher_binds_size(launcher, node_text(source, value))) return KIND_NUMBER;
         SyntaxNode bound = launcher_binding(launcher, node_text(source, value));
         bool is_made = !node_is_null(bound) && node_kind(bound) == SYNTAX_CALL;
         return is_made && kind_of_call(source, bound) == KIND_TENSOR ? KIND_TENSOR : KIND_UNCLEAR;
@@ -96,8 +97,9 @@ static void check_kind(Check *check, const LaunchSite *site, const CheckedArgume
     const Source *source = site->kernel->module->source;
     bool takes_pointer = is_pointer(check, parameter);
     if (!takes_pointer && !is_number(check, parameter)) return;
-    if (takes_pointer && node_kind(argument->value) == SYNTAX_IDENTIFIER) return;
     ArgumentKind kind = kind_of(source, site->launcher, argument->value);
+    bool is_name = node_kind(argument->value) == SYNTAX_IDENTIFIER;
+    if (takes_pointer && is_name && kind != KIND_NUMBER) return;
     bool fits = kind == KIND_UNCLEAR || (takes_pointer && kind == KIND_TENSOR);
     if (!fits && takes_pointer)
         check_report_at(check, DIAGNOSTIC_LAUNCH_ARGUMENTS, node_range(source, argument->value),
@@ -105,6 +107,126 @@ static void check_kind(Check *check, const LaunchSite *site, const CheckedArgume
     else if (!takes_pointer && kind > KIND_NUMBER)
         check_report_at(check, DIAGNOSTIC_LAUNCH_ARGUMENTS, node_range(source, argument->value),
                         "%s is a number, and this is %s", parameter->name, kind_names[kind]);
+}
+
+/* ---- a stride and a size that change places ---- */
+
+typedef enum PassedRole {
+    ROLE_UNCLEAR,
+    ROLE_FACTOR,  // it multiplies, and nothing else
+    ROLE_BOUND,   // it ends loops or masks, and multiplies nothing
+} PassedRole;
+
+static PassedRole role_of(const Check *check, const Parameter *parameter) {
+    if (parameter->is_constexpr || parameter->value->type.kind != TYPE_NUMBER) return ROLE_UNCLEAR;
+    const Uses *uses = check_uses(check, parameter->value);
+    bool ends = false, multiplies = false, others = false;
+    for (LIST_EACH(int, i, uses->list)) {
+        const Op *op = uses->list.items[i];
+        if (op_is_ordering(op->code) || op->code == OP_FOR)
+            ends = true;
+        else if (op->code == OP_MUL)
+            multiplies = true;
+        else if (op->code != OP_CAST && op->code != OP_DIV)
+            others = true;
+    }
+    if (multiplies) return ends || others ? ROLE_UNCLEAR : ROLE_FACTOR;
+    return ends && !others ? ROLE_BOUND : ROLE_UNCLEAR;
+}
+
+/// What a method of this name gives of one axis: `x.stride(0)`.
+static bool is_asked(const Source *source, SyntaxNode value, const char *method) {
+    SyntaxNode function = node_field(value, "function");
+    return node_kind(value) == SYNTAX_CALL && node_kind(function) == SYNTAX_ATTRIBUTE &&
+           str_is(node_text(source, node_field(function, "attribute")), method) &&
+           node_child_count(node_field(value, "arguments")) == 1;
+}
+
+static bool is_size(const Source *source, const FunctionDefinition *launcher, SyntaxNode value) {
+    bool is_name = node_kind(value) == SYNTAX_IDENTIFIER;
+    return is_name ? launcher_binds_size(launcher, node_text(source, value))
+                   : is_asked(source, value, "size") ||
+                         (node_kind(value) == SYNTAX_SUBSCRIPT &&
+                          kind_of(source, launcher, value) == KIND_NUMBER);
+}
+
+/// A number that ends loops or masks gets a stride, and one that only multiplies gets a size.
+static void check_exchanged(Check *check, const LaunchSite *site,
+                            const CheckedArguments *arguments) {
+    const FunctionDefinition *kernel = site->kernel;
+    const Source *source = kernel->module->source;
+    int bound = -1, factor = -1;
+    for (int p = 0; p < check->function->parameter_count && p < kernel->parameter_count; p++) {
+        const CheckedArgument *argument = arguments_find(kernel, arguments, p);
+        if (!argument || node_is_null(argument->value)) continue;
+        PassedRole role = role_of(check, &check->function->parameters[p]);
+        if (role == ROLE_BOUND && is_asked(source, argument->value, "stride")) bound = p;
+        if (role == ROLE_FACTOR && is_size(source, site->launcher, argument->value)) factor = p;
+    }
+    if (bound < 0 || factor < 0 || arguments->has_splat) return;
+    Range range = node_range(source, arguments_find(kernel, arguments, bound)->value);
+    check_report_at(
+        check, DIAGNOSTIC_LAUNCH_UNLIKELY, range,
+        "%s ends what the kernel takes, and this is a stride, while %s, which only multiplies, "
+        "gets a size: are they exchanged?",
+        check->function->parameters[bound].name, check->function->parameters[factor].name);
+}
+
+/* ---- floats into whole numbers ---- */
+
+/// The type of 32 or 64 bits for whole numbers that a new tensor is made with, as it is written; empty for anything else.
+static Str whole_type_of(const Source *source, const FunctionDefinition *launcher,
+                         SyntaxNode value) {
+    static const char *const types[] = {"torch.int32", "torch.int64", "torch.int", "torch.long"};
+    SyntaxNode made = node_kind(value) == SYNTAX_IDENTIFIER
+                          ? launcher_binding(launcher, node_text(source, value))
+                          : value;
+    SyntaxNode list = node_field(made, "arguments");
+    if (node_kind(made) != SYNTAX_CALL || !torch_allocation(source, made)) return (Str){0};
+    for (uint32_t i = 0; i < node_child_count(list); i++) {
+        SyntaxNode argument = node_child(list, i);
+        if (node_kind(argument) != SYNTAX_KEYWORD_ARGUMENT ||
+            !str_is(node_text(source, node_field(argument, "name")), "dtype"))
+            continue;
+        Str text = node_text(source, node_field(argument, "value"));
+        return is_any(text, types, sizeof types / sizeof *types) ? text : (Str){0};
+    }
+    return (Str){0};
+}
+
+/// Whether a cast in the kernel makes it a float: the types of arguments are the caller's.
+static bool is_certain_float(const Value *value, int depth) {
+    enum { DEEPEST = 8 };
+    const Op *op = value ? value->op : NULL;
+    if (!op || depth == DEEPEST || op->region_count || op_is_access(op) || op->code == OP_FLOOR ||
+        op->code == OP_CEIL || value->type.kind != TYPE_NUMBER ||
+        !dtype_is_float(value->type.element))
+        return false;
+    if (op->code == OP_CAST) return value->type.element.code == DTYPE_FLOAT32;
+    for (int i = 0; i < op->operand_count; i++)
+        if (is_certain_float(op->operands[i], depth + 1)) return true;
+    return false;
+}
+
+static void check_cut_floats(Check *check, const LaunchSite *site, const CheckedArgument *argument,
+                             const Parameter *parameter) {
+    const Source *source = site->kernel->module->source;
+    for (LIST_EACH(int, i, check->memory)) {
+        const Access *access = check->memory.items[i];
+        const Value *stored = check_operand(access->op, "value");
+        if (access->op->code != OP_STORE || access->parameter != parameter->value || !stored ||
+            stored->constant || !is_certain_float(stored, 0) || check_is_optional(access->op))
+            continue;
+        Str type = whole_type_of(source, site->launcher, argument->value);
+        if (!type.size) return;
+        Diagnostic *said = check_report_at(
+            check, DIAGNOSTIC_LAUNCH_UNLIKELY, node_range(source, argument->value),
+            "%s is made for %.*s, and the kernel stores floats there: what is behind the point is "
+            "cut off",
+            parameter->name, STR_ARGS(type));
+        check_relate(check, said, access->op, "stored here");
+        return;
+    }
 }
 
 void check_argument_kinds(Check *check) {
@@ -119,6 +241,8 @@ void check_argument_kinds(Check *check) {
             const CheckedArgument *argument = arguments_find(kernel, &arguments, p);
             if (arguments.has_splat || !argument || node_is_null(argument->value)) continue;
             check_kind(check, site, argument, &check->function->parameters[p]);
+            check_cut_floats(check, site, argument, &check->function->parameters[p]);
         }
+        check_exchanged(check, site, &arguments);
     }
 }

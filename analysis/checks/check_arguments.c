@@ -80,7 +80,8 @@ int definition_parameter(const FunctionDefinition *definition, Str name) {
 typedef struct NameUses {
     const Source *source;
     Str name;
-    SyntaxNode assignment;  // `name = ...`
+    SyntaxNode bound;     // by `name = ...`, or its part of `name, other = ..., ...`
+    SyntaxNode unpacked;  // by `name, other = ...`: what is on the right
     int bindings;
     int others;  // uses that are neither bindings nor spread in a call
     const FunctionDefinition *launcher;
@@ -94,6 +95,31 @@ static bool is_label(SyntaxNode parent, SyntaxNode node) {
             node_same(node_field(parent, "name"), node));
 }
 
+static bool is_spread_pattern(SyntaxNode node) {
+    return node_kind(node) == SYNTAX_LIST_SPLAT_PATTERN || node_kind(node) == SYNTAX_COMMENT;
+}
+
+/// `name, other = ...`: binds one of several names, each to its part where as many are written on the right.
+static bool visit_pattern(NameUses *uses, SyntaxNode pattern, SyntaxNode node) {
+    SyntaxNode assignment = node_parent(pattern), none = {0};
+    if (node_kind(pattern) != SYNTAX_PATTERN_LIST || node_kind(assignment) != SYNTAX_ASSIGNMENT ||
+        !node_same(node_field(assignment, "left"), pattern))
+        return false;
+    SyntaxNode right = node_field(assignment, "right");
+    bool is_written =
+        node_kind(right) == SYNTAX_TUPLE || node_kind(right) == SYNTAX_EXPRESSION_LIST;
+    bool fits = is_written && node_child_count(right) == node_child_count(pattern);
+    uses->unpacked = right;
+    uses->bound = none;
+    for (uint32_t i = 0; i < node_child_count(pattern); i++) {
+        if (is_spread_pattern(node_child(pattern, i))) return false;
+        if (fits && node_kind(node_child(right, i)) == SYNTAX_LIST_SPLAT) return false;
+        if (fits && node_same(node_child(pattern, i), node)) uses->bound = node_child(right, i);
+    }
+    uses->bindings++;
+    return true;
+}
+
 static bool visit_name(void *context, SyntaxNode node) {
     NameUses *uses = context;
     if (node_kind(node) != SYNTAX_IDENTIFIER ||
@@ -104,7 +130,7 @@ static bool visit_name(void *context, SyntaxNode node) {
     switch (node_kind(parent)) {
     case SYNTAX_ASSIGNMENT:
         if (!node_same(node_field(parent, "left"), node)) break;
-        uses->assignment = parent;
+        uses->bound = node_field(parent, "right");
         uses->bindings++;
         return true;
     case SYNTAX_AUGMENTED_ASSIGNMENT:
@@ -115,6 +141,7 @@ static bool visit_name(void *context, SyntaxNode node) {
     case SYNTAX_LIST_SPLAT: return true;
     default: break;
     }
+    if (visit_pattern(uses, parent, node)) return true;
     if (node_binds_names(parent))
         uses->bindings += 2;
     else
@@ -163,7 +190,15 @@ SyntaxNode launcher_binding(const FunctionDefinition *launcher, Str name) {
     if (!launcher || launcher->is_jit || definition_parameter(launcher, name) >= 0) return none;
     NameUses uses = {.source = launcher->module->source, .name = name};
     syntax_walk(launcher->body, visit_name, &uses);
-    return uses.bindings == 1 ? node_field(uses.assignment, "right") : none;
+    return uses.bindings == 1 ? uses.bound : none;
+}
+
+bool launcher_binds_size(const FunctionDefinition *launcher, Str name) {
+    if (!launcher || launcher->is_jit || definition_parameter(launcher, name) >= 0) return false;
+    NameUses uses = {.source = launcher->module->source, .name = name};
+    syntax_walk(launcher->body, visit_name, &uses);
+    return uses.bindings == 1 && !node_is_null(uses.unpacked) &&
+           !node_is_null(tensor_of_axes(uses.source, uses.unpacked));
 }
 
 bool launcher_binds(const FunctionDefinition *launcher, Str name) {
@@ -254,8 +289,8 @@ static bool add_dictionary(Check *check, const Source *source, const FunctionDef
     if (!launcher || launcher->is_jit || definition_parameter(launcher, uses.name) >= 0)
         return false;
     syntax_walk(launcher->body, visit_name, &uses);
-    return uses.bindings == 1 && uses.others == 0 &&
-           add_pairs(check, source, node_field(uses.assignment, "right"), arguments);
+    return uses.bindings == 1 && uses.others == 0 && !node_is_null(uses.bound) &&
+           add_pairs(check, source, uses.bound, arguments);
 }
 
 static bool add_sequence(Check *check, const Source *source, const FunctionDefinition *launcher,

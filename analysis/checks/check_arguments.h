@@ -29,6 +29,8 @@ int definition_parameter(const FunctionDefinition *definition, Str name);
 int launcher_rank_of(const FunctionDefinition *launcher, Str name, uint32_t place);
 /// What a launcher binds to a name that it binds once; a null node where it does so never, often, or in another way.
 SyntaxNode launcher_binding(const FunctionDefinition *launcher, Str name);
+/// Whether a launcher binds the name once, by `rows, columns = x.shape`, to one of the numbers.
+bool launcher_binds_size(const FunctionDefinition *launcher, Str name);
 /// Whether a launcher, or a function in it, binds the name, other than by a `def`.
 bool launcher_binds(const FunctionDefinition *launcher, Str name);
 /// What a launcher says of a grid: the expression in brackets, or what is bound to its name, or what a function gives.

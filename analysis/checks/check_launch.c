@@ -466,6 +466,7 @@ void check_direct_calls(Check *check) {
 typedef struct GridSearch {
     Check *check;
     const LaunchSite *site;
+    bool is_in_name;  // in what the launcher binds to a name of the grid
 } GridSearch;
 
 /// Whether tiles are as long as it: a number of groups, or of a row's elements, divides without a rest.
@@ -482,10 +483,31 @@ static bool is_length(const Check *check, int parameter) {
     return false;
 }
 
+/// Whether the launch passes what is written so for the parameter.
+static bool is_passed_for(const GridSearch *search, int parameter, Str text) {
+    const FunctionDefinition *kernel = search->site->kernel;
+    const Source *source = kernel->module->source;
+    CheckedArguments arguments =
+        arguments_read(search->check, source, search->site->launcher, search->site->call);
+    const CheckedArgument *argument = arguments_find(kernel, &arguments, parameter);
+    bool is_certain = argument && (!arguments.has_splat || argument->keyword.size);
+    return is_certain && node_kind(argument->value) == SYNTAX_IDENTIFIER &&
+           str_equal(node_text(source, argument->value), text);
+}
+
 static bool visit_grid(void *context, SyntaxNode node) {
     GridSearch *search = context;
     const FunctionDefinition *kernel = search->site->kernel;
     const Source *source = kernel->module->source;
+    if (node_kind(node) == SYNTAX_IDENTIFIER && !search->is_in_name) {
+        SyntaxNode bound = launcher_binding(search->site->launcher, node_text(source, node));
+        GridSearch inner = *search;
+        inner.is_in_name = true;
+        // what is added to a quotient may be for the rest
+        if (!node_is_null(bound) && node_kind(bound) == SYNTAX_BINARY &&
+            str_is(node_text(source, node_field(bound, "operator")), "//"))
+            syntax_walk(bound, visit_grid, &inner);
+    }
     if (node_kind(node) != SYNTAX_BINARY) return true;
     if (!str_is(node_text(source, node_field(node, "operator")), "//")) return true;
     SyntaxNode left = node_field(node, "left");
@@ -499,7 +521,7 @@ static bool visit_grid(void *context, SyntaxNode node) {
     for (int i = 0; i < kernel->parameter_count; i++) {
         const ParameterDefinition *parameter = &kernel->parameters[i];
         bool is_block = parameter->is_constexpr &&
-                        (str_equal(divisor, parameter->name) ||
+                        (str_equal(divisor, parameter->name) || is_passed_for(search, i, divisor) ||
                          text_contains(divisor, arena_printf(search->check->arena, "\"%.*s\"",
                                                              STR_ARGS(parameter->name))));
         if (!is_block || !is_length(search->check, i)) continue;
@@ -528,7 +550,7 @@ void check_grids(Check *check) {
         if (check->ops.items[i]->code == OP_NUM_PROGRAMS)
             return;  // programs share the work in some other way
     for (LIST_EACH(int, i, module->launches)) {
-        GridSearch search = {check, &module->launches.items[i]};
+        GridSearch search = {.check = check, .site = &module->launches.items[i]};
         const FunctionDefinition *launcher = search.site->launcher;
         if (search.site->kernel != kernel) continue;
         // A remainder that is tested somewhere in the launcher is the author's way to be sure.

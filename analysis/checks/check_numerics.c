@@ -104,9 +104,43 @@ static const Op *sum_of(Value *denominator, const Value *numerator) {
     return check_strip(value->op->operands[0]) == numerator ? value->op : NULL;
 }
 
+/// The axis that is reduced, from the front; -1 where all are, or it is not known.
+static int reduced_axis(const Op *op) {
+    int64_t axis;
+    const Value *given = check_operand(op, "axis");
+    int rank = op->operands[0]->type.rank;
+    if (!given || !value_is_int(given, &axis) || axis < -rank || axis >= rank) return -1;
+    return (int)(axis < 0 ? axis + rank : axis);
+}
+
+/// `sum(exp(x - max(x, axis=0)), axis=1)`: the maximum is that of other rows.
+static void check_axis_of_maximum(Check *check, const Op *sum) {
+    const Value *summed = check_strip(sum->operands[0]);
+    const Op *grown = summed ? summed->op : NULL;
+    if (!grown || (grown->code != OP_EXP && grown->code != OP_EXP2)) return;
+    const Value *shifted = check_strip(grown->operands[0]);
+    const Op *difference = shifted ? shifted->op : NULL;
+    if (!difference || difference->code != OP_SUB) return;
+    const Value *from = check_strip(difference->operands[0]);
+    const Value *largest = check_strip(difference->operands[1]);
+    const Op *maximum = largest ? largest->op : NULL;
+    if (!maximum || maximum->code != OP_MAX || check_strip(maximum->operands[0]) != from ||
+        maximum->operands[0]->type.rank != sum->operands[0]->type.rank)
+        return;
+    int wanted = reduced_axis(sum), axis = reduced_axis(maximum);
+    if (wanted < 0 || axis < 0 || wanted == axis) return;
+    Diagnostic *said =
+        check_report(check, DIAGNOSTIC_SOFTMAX_WITHOUT_MAXIMUM, maximum,
+                     "this maximum is along axis %d, and the exponentials are summed along axis "
+                     "%d: what is subtracted differs within a sum",
+                     axis, wanted);
+    check_relate(check, said, sum, "summed here");
+}
+
 void check_softmax(Check *check) {
     for (LIST_EACH(int, i, check->ops)) {
         Op *op = check->ops.items[i];
+        if (op->code == OP_SUM) check_axis_of_maximum(check, op);
         if (op->code != OP_DIV) continue;
         Value *numerator = check_strip(op->operands[0]);
         if (!numerator || !numerator->op || !sum_of(op->operands[1], numerator)) continue;
@@ -212,10 +246,33 @@ void check_random(Check *check) {
 
 /* ---- matrix products in reduced precision ---- */
 
+/// A product summed in 16 bits that goes into a sum of 32.
+static void check_product_sum(Check *check, Op *op) {
+    const Value *result = op->results[0];
+    const Uses *uses = check_uses(check, result);
+    if (!is_half(result->type.element) || !check_operand(op, "out_dtype")) return;
+    for (LIST_EACH(int, i, uses->list)) {
+        const Op *use = uses->list.items[i];
+        const Value *sum = use->result_count == 1 ? use->results[0] : NULL;
+        // the sum casts its terms
+        if (use->code == OP_CAST && check_uses(check, sum)->list.count == 1)
+            sum = check_uses(check, sum)->list.items[0]->results[0];
+        if (!sum || !sum->op || sum->op->code != OP_ADD || sum->type.element.code != DTYPE_FLOAT32)
+            continue;
+        Diagnostic *said = check_report(
+            check, DIAGNOSTIC_LOW_PRECISION_SUM, op,
+            "this product is summed in %s, and then added to a sum of float32: leave `out_dtype` out",
+            dtype_name(result->type.element.code));
+        check_relate(check, said, sum->op, "added here");
+        return;
+    }
+}
+
 void check_products(Check *check) {
     for (LIST_EACH(int, i, check->ops)) {
         Op *op = check->ops.items[i];
         if (op->code != OP_DOT || !op->operands[0] || !op->operands[1]) continue;
+        check_product_sum(check, op);
         bool single = op->operands[0]->type.element.code == DTYPE_FLOAT32 &&
                       op->operands[1]->type.element.code == DTYPE_FLOAT32;
         if (!single || check_operand(op, "input_precision") || check_operand(op, "allow_tf32"))

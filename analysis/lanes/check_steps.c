@@ -4,6 +4,8 @@
 #include "analysis/checks/check.h"
 #include "analysis/checks/check_instances.h"
 #include "analysis/host/launch_concrete.h"
+#include "analysis/ir/limits.h"
+#include "analysis/ir/loops.h"
 #include "analysis/ir/walk.h"
 
 static bool is_for(const Op *op) { return op->code == OP_FOR; }
@@ -13,6 +15,11 @@ static bool is_known_when_compiled(const Poly *poly) {
         for (int a = 0; a < poly->terms[t].atom_count; a++)
             if (!poly->terms[t].atoms[a]->type.is_constexpr) return false;
     return true;
+}
+
+static bool is_number_one(const Poly *poly) {
+    int64_t number;
+    return poly_is_constant(poly, &number) && number == 1;
 }
 
 static bool is_constant(const Poly *poly) {
@@ -197,6 +204,26 @@ static bool read_moving(Check *check, const Op *op, const Value *outer, int rank
     return true;
 }
 
+/// What a mask is an `and` of.
+typedef struct BoundParts {
+    const Op *compared[MASK_MOST_PARTS];
+    const Value *outer[MASK_MOST_PARTS];  // the comparison as it is spread
+    int count;
+} BoundParts;
+
+static void collect_parts(BoundParts *parts, Value *mask, int depth) {
+    enum { DEEPEST = 8 };
+    const Value *value = check_strip(mask);
+    const Op *op = value ? value->op : NULL;
+    if (!op || depth == DEEPEST || parts->count == MASK_MOST_PARTS) return;
+    if (op->code == OP_AND || op->code == OP_LOGICAL_AND) {
+        for (int side = 0; side < 2; side++) collect_parts(parts, op->operands[side], depth + 1);
+        return;
+    }
+    parts->compared[parts->count] = op;
+    parts->outer[parts->count++] = mask;
+}
+
 /// Whether something in the address follows from the counter in a way that its form does not show.
 static bool follows_otherwise(Check *check, const Op *loop, const Poly *base) {
     const Value *counter = loop->regions[0]->arguments[0];
@@ -261,6 +288,103 @@ static bool has_plain_strides(const Access *access) {
     return true;
 }
 
+/// Whether the two differ in some instance of the file; their numbers.
+static bool differ_in_instance(Check *check, const Poly *a, const Poly *b, int64_t *x, int64_t *y) {
+    Instances instances = instances_find(check);
+    for (int i = 0; i < instances.count && !instances.is_pruned; i++)
+        if (instance_number(check, &instances.items[i], a, x) &&
+            instance_number(check, &instances.items[i], b, y) && *x != *y)
+            return true;
+    return false;
+}
+
+/// The address goes on by the tile, and the mask by another block: the loop has another number of iterations than there are tiles.
+static void tell_other_block(Check *check, const Access *access, const Op *loop, const Op *compared,
+                             const Poly *length, const Poly *rows) {
+    int64_t by, tile;
+    if (is_constant(rows) || !differ_in_instance(check, rows, length, &by, &tile)) return;
+    Diagnostic *said = check_report(
+        check, DIAGNOSTIC_LOOP_STEP, access->op,
+        "in each iteration the address goes on by %s elements along this axis, and the mask by %s "
+        "(%lld and %lld): the loop's step is another block's",
+        poly_print(check->arena, length), poly_print(check->arena, rows), (long long)tile,
+        (long long)by);
+    check_relate(check, said, compared, "the mask");
+    check_relate(check, said, loop, "the loop");
+}
+
+/// The access goes through a pointer that the loop moves by tiles, and its mask goes on by the loop's step.
+static void check_moved_pointer(Check *check, const Access *access, const Op *loop) {
+    const Value *pointer = access->op->operands[0], *mask = access->mask;
+    const Type tile = pointer->type;
+    if (pointer->op || !pointer->region || pointer->region->parent != loop || pointer->index < 1 ||
+        !mask)
+        return;
+    Affine from = affine_by(check->former, loop->operands[pointer->index + 2]);
+    const Carried *carried = &loop_classify(check->arena, loop)[pointer->index - 1];
+    if (!from.known || from.rank != tile.rank || carried->class != CARRIED_INDUCTION ||
+        carried->negated || carried->step->type.rank)
+        return;
+    const Poly *by = value_poly(check->arena, carried->step);
+    BoundParts parts = {.count = 0};
+    collect_parts(&parts, access->mask, 0);
+    for (int i = 0; i < parts.count; i++) {
+        MovingBound bound;
+        if (!read_moving(check, parts.compared[i], parts.outer[i], tile.rank, &bound)) continue;
+        const Poly *moves = moved_by(check, loop, bound.base), *length = tile.dims[bound.axis];
+        const Poly *rows = moves ? poly_divide_exact(check->arena, moves, bound.lane) : NULL;
+        if (!rows || poly_is_zero(rows) || !is_known_when_compiled(rows) || !length ||
+            poly_equal(rows, length) ||
+            !poly_equal(by, poly_multiply(check->arena, length, from.lane[bound.axis])))
+            continue;
+        tell_other_block(check, access, loop, parts.compared[i], length, rows);
+    }
+}
+
+static bool is_number(const Value *value, int64_t wanted) {
+    int64_t number;
+    return value_is_int(value, &number) && number == wanted;
+}
+
+/// Whether something outside of the loop takes elements of the parameter, too: the rest, maybe.
+static bool is_taken_outside(const Check *check, const Op *loop, const Value *parameter) {
+    for (LIST_EACH(int, i, check->memory)) {
+        const Access *other = check->memory.items[i];
+        bool is_inside = false;
+        for (const Op *outer = other->op->parent->parent; outer; outer = outer->parent->parent)
+            is_inside |= outer == loop;
+        if (!is_inside && other->parameter == parameter) return true;
+    }
+    return false;
+}
+
+/// `range(n // BLOCK)` around a mask for the last block, which never comes: there the mask always holds.
+static void check_rounded_down(Check *check, const Access *access, const Op *loop,
+                               const Op *compared, const MovingBound *bound) {
+    const Value *end = check_strip(loop->operands[1]);
+    const Op *quotient = end ? end->op : NULL;
+    const Poly *each, *rest;
+    if (!quotient || quotient->code != OP_FLOORDIV || quotient->call ||
+        !is_number(loop->operands[0], 0) || !is_number(loop->operands[2], 1) ||
+        !poly_split(check->arena, bound->base, loop->regions[0]->arguments[0], &each, &rest))
+        return;
+    Value *length = check_strip(quotient->operands[0]);
+    if (!length) return;
+    const Poly *from = poly_add(check->arena, rest, value_poly(check->arena, length));
+    if (length->constant || length->type.is_constexpr || !is_number_one(bound->lane) ||
+        !poly_is_zero(from) || !poly_equal(each, value_poly(check->arena, quotient->operands[1])) ||
+        !poly_equal(each, access->op->operands[0]->type.dims[bound->axis]) ||
+        is_taken_outside(check, loop, access->parameter))
+        return;
+    const char *name = check_name(check, length);
+    Diagnostic *said =
+        check_report(check, DIAGNOSTIC_LOOP_STEP, quotient,
+                     "this rounds down: the last block of %s that is not full, which the mask is "
+                     "for, is left out (`tl.cdiv` rounds up)",
+                     name);
+    check_relate(check, said, compared, "the mask");
+}
+
 static void check_bound(Check *check, const Access *access, const Op *loop, const Op *compared,
                         const Value *outer) {
     MovingBound bound;
@@ -268,11 +392,19 @@ static void check_bound(Check *check, const Access *access, const Op *loop, cons
     Type tile = access->op->operands[0]->type;
     if (offset->rank != tile.rank || !read_moving(check, compared, outer, tile.rank, &bound))
         return;
+    check_rounded_down(check, access, loop, compared, &bound);
     const Poly *moves = moved_by(check, loop, bound.base);
     const Poly *goes = moved_by(check, loop, offset->base);
     if (!moves || !goes || poly_is_zero(moves)) return;
     const Poly *rows = poly_divide_exact(check->arena, moves, bound.lane);
-    if (!rows || !is_known_when_compiled(rows) || !poly_equal(rows, tile.dims[bound.axis])) return;
+    if (!rows || !is_known_when_compiled(rows)) return;
+    if (!poly_equal(rows, tile.dims[bound.axis])) {
+        const Poly *length = tile.dims[bound.axis], *lane = offset->lane[bound.axis];
+        if (goes && length && !poly_is_zero(lane) &&
+            poly_equal(goes, poly_multiply(check->arena, length, lane)))
+            tell_other_block(check, access, loop, compared, length, rows);
+        return;
+    }
     const Poly *wanted = poly_multiply(check->arena, rows, offset->lane[bound.axis]);
     if (poly_is_zero(offset->lane[bound.axis]) || poly_equal(wanted, goes) ||
         follows_otherwise(check, loop, offset->base))
@@ -290,16 +422,44 @@ static void check_bound(Check *check, const Access *access, const Op *loop, cons
     check_relate(check, said, compared, "the mask");
 }
 
-static void visit_mask(Check *check, const Access *access, const Op *loop, Value *mask, int depth) {
-    enum { DEEPEST = 8 };
+static void check_mask(Check *check, const Access *access, const Op *loop) {
+    BoundParts parts = {.count = 0};
+    collect_parts(&parts, access->mask, 0);
+    for (int i = 0; i < parts.count; i++)
+        check_bound(check, access, loop, parts.compared[i], parts.outer[i]);
+}
+
+/* ---- a mask that no lane decides ---- */
+
+/// A comparison of one number with the end of the loop; NULL where the mask holds something else.
+static const Op *bound_by_end(Check *check, const Op *loop, Value *mask) {
     const Value *value = check_strip(mask);
     const Op *op = value ? value->op : NULL;
-    if (!op || depth == DEEPEST) return;
-    if (op->code == OP_AND || op->code == OP_LOGICAL_AND)
-        for (int side = 0; side < 2; side++)
-            visit_mask(check, access, loop, op->operands[side], depth + 1);
-    else
-        check_bound(check, access, loop, op, mask);
+    if (!op || op->code != OP_LT || op->call) return NULL;
+    Affine index = affine_by(check->former, op->operands[0]);
+    const Value *end = check_strip(loop->operands[1]);
+    bool is_end = end && !end->constant && check_strip(op->operands[1]) == end;
+    for (int k = 0; k < index.rank; k++)
+        if (!poly_is_zero(index.lane[k])) return NULL;
+    return is_end && index.known && !is_constant(index.base) ? op : NULL;
+}
+
+/// The loop goes on by tiles up to a number, and the mask compares something else with it, which is the same for all lanes.
+static void check_unlike_lanes(Check *check, const Access *access, const Op *loop, int axis) {
+    const Op *compared = bound_by_end(check, loop, access->mask);
+    const Value *counter = loop->regions[0]->arguments[0];
+    if (!compared || value_depends_on(check->arena, access->mask, counter, NULL) ||
+        !poly_equal(value_poly(check->arena, loop->operands[2]),
+                    access->op->operands[0]->type.dims[axis]))
+        return;
+    Diagnostic *said = check_report(
+        check, DIAGNOSTIC_INCOMPLETE_MASK, access->op,
+        "the mask compares %s with %s, at which the loop ends, and not the lanes: those past the "
+        "end %s out of bounds",
+        check_name(check, compared->operands[0]), check_name(check, compared->operands[1]),
+        op_rows[access->op->code].effects & EFFECT_WRITES ? "write" : "read");
+    check_relate(check, said, compared, "the mask");
+    check_relate(check, said, loop, "the loop");
 }
 
 /* ---- all accesses ---- */
@@ -307,7 +467,7 @@ static void visit_mask(Check *check, const Access *access, const Op *loop, Value
 static void check_access_in(Check *check, const Access *access, const Op *loop) {
     const Affine *offset = &access->offset;
     Type tile = access->op->operands[0]->type;
-    if (access->mask && !access->mask->constant) visit_mask(check, access, loop, access->mask, 0);
+    if (access->mask && !access->mask->constant) check_mask(check, access, loop);
     const Poly *goes = moved_by(check, loop, offset->base);
     if (!goes || poly_is_zero(goes)) return;
     Step step = {.check = check, .access = access, .loop = loop};
@@ -316,7 +476,10 @@ static void check_access_in(Check *check, const Access *access, const Op *loop) 
         if (!tile.dims[k] || poly_is_zero(offset->lane[k])) continue;
         const Poly *by = poly_divide_exact(check->arena, goes, offset->lane[k]);
         if (!by || !is_known_when_compiled(by)) continue;
-        if (poly_equal(by, tile.dims[k])) return;
+        if (poly_equal(by, tile.dims[k])) {
+            if (access->mask) check_unlike_lanes(check, access, loop, k);
+            return;
+        }
         step.by = by;
         step.length = tile.dims[k];
         step.lane = offset->lane[k];
@@ -332,9 +495,12 @@ void check_steps(Check *check) {
     for (LIST_EACH(int, i, check->memory)) {
         const Access *access = check->memory.items[i];
         if (access->op->operands[0]->type.kind != TYPE_POINTER || !access->parameter ||
-            !access->offset.known || check_is_optional(access->op))
+            check_is_optional(access->op))
             continue;
         for (const Op *outer = access->op->parent->parent; outer; outer = outer->parent->parent)
-            if (is_for(outer)) check_access_in(check, access, outer);
+            if (is_for(outer) && access->offset.known)
+                check_access_in(check, access, outer);
+            else if (is_for(outer))
+                check_moved_pointer(check, access, outer);
     }
 }

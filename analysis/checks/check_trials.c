@@ -75,6 +75,7 @@ static void relate_tensor(Check *check, Diagnostic *said, const TriedLaunch *tri
 static bool are_bounded_elsewhere(Check *check, const TriedLaunch *tried, const Leaves *extent) {
     Leaves bounds = {0};
     leaves_add_any(&bounds, tried->launch);
+    leaves_add_remainders(&bounds, tried->launch, check->function);
     for (LIST_EACH(int, i, tried->trial->accesses)) {
         const TrialAccess *access = &tried->trial->accesses.items[i];
         if (!access->is_open && !access->outside && access->wide &&

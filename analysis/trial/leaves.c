@@ -149,6 +149,14 @@ bool leaves_is_product(const HostValue *value) {
     return is_product;
 }
 
+/// A product of sizes, or a share of one: `x.shape[1] // 2`.
+static bool is_product_or_share(const HostValue *value) {
+    bool divides = value && value->kind == HOST_OPERATION && value->count == 2 &&
+                   value->operation == HOST_OP_FLOOR_DIVIDE &&
+                   value->items[1]->kind == HOST_CONSTANT;
+    return leaves_is_product(divides ? value->items[0] : value);
+}
+
 /// Whether a value is the parameter, moved by something at most.
 static bool is_parameter_moved(const Value *value, int parameter, int depth) {
     enum { DEEPEST = 6 };
@@ -327,7 +335,7 @@ static void follow(LeafSearch *search, const Value *value) {
         const HostLaunch *launch = search->launch;
         const HostValue *given =
             value->index < launch->argument_count ? launch->arguments[value->index].value : NULL;
-        bool is_product = search->of_products && given && leaves_is_product(given);
+        bool is_product = search->of_products && given && is_product_or_share(given);
         if (value->index < launch->argument_count && (is_product || !search->of_products))
             add_value(search->leaves, given);
     } else if (op->region_count) {
@@ -425,12 +433,26 @@ void leaves_add_bounds(Leaves *leaves, const HostLaunch *launch, const Function 
     arena_free(search.arena);
 }
 
+static bool visit_remainder(void *context, Op *op) {
+    LeafSearch *search = context;
+    if (op->code == OP_MOD && type_is_tile(op->results[0]->type)) follow(search, op->operands[1]);
+    return true;
+}
+
+void leaves_add_remainders(Leaves *leaves, const HostLaunch *launch, const Function *general) {
+    LeafSearch search = search_new(leaves, launch);
+    search.of_products = true;
+    region_walk(general->body, visit_remainder, &search);
+    leaves->is_open = false;  // more than there are is no harm
+    arena_free(search.arena);
+}
+
 static void add_rounded(Leaves *leaves, const HostValue *value) {
     if (!value || value->kind != HOST_OPERATION) return;
     for (int i = 0; i < value->count; i++)
         if (value->operation != HOST_OP_NEXT_POWER_OF_2)
             add_rounded(leaves, value->items[i]);
-        else if (leaves_is_product(value->items[i]))
+        else if (is_product_or_share(value->items[i]))
             add_value(leaves, value->items[i]);
 }
 

@@ -26,6 +26,8 @@ void leaves_add_access(Leaves *leaves, const HostLaunch *launch, const Function 
 /// What a mask compares with; of a block pointer its shape.
 void leaves_add_bounds(Leaves *leaves, const HostLaunch *launch, const Function *general,
                        const Op *op);
+/// Sizes that tiles of indices come back into by `%`.
+void leaves_add_remainders(Leaves *leaves, const HostLaunch *launch, const Function *general);
 /// Sizes that the launch is made for however little they divide: programs one by one, blocks of the next power of two.
 void leaves_add_any(Leaves *leaves, const HostLaunch *launch);
 /// Whether all of `leaves` are among `others`, or wanted to be equal to one of these.

@@ -8,7 +8,7 @@ from tests.planted.planted import FOUND, ROOT, check, judge
 LEAST = {
     "axes": 9,
     "launches": 73,
-    "masks": 42,
+    "masks": 44,
     "pointers": 30,
     "reductions": 23,
     "shapes": 34,

@@ -18,7 +18,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.emitted.plan import EXAMPLES, KERNELS, derived, tad
+from tests.emitted.plan import EXAMPLES, KERNELS, derived, helper_texts, tad
 from tests.runner.test_protocol import BIN, Runner, gradcheck_params
 from tests.runner.test_times import cache, launches, variables
 
@@ -32,6 +32,7 @@ class Tensor:
 
     def __init__(self, elements: int = 1, width: int = 4) -> None:
         self.numel, self.element_size = (lambda: elements), (lambda: width)
+        self.device = "cuda:0"
 
 
 class Size(tuple):
@@ -42,14 +43,21 @@ class Size(tuple):
         return math.prod(self)
 
 
+# What these call.
+CALLED = {
+    "_product_tiles": ("_once", "_fitting_tiles"),
+    "_loop_tile": ("_once", "_fitting_tile"),
+}
+
+
 def rule(name: str, path: Path, **more: object) -> Callable:
     """A function of the module that is written for a file."""
     run = tad("--backward", "--no-proof", path)
     assert run.returncode == 0, run.stderr
-    start = run.stdout.index(f"def {name}(")
+    texts = helper_texts(run.stdout, name, *CALLED.get(name, ()))
     torch = SimpleNamespace(Tensor=Tensor, Size=Size, version=SimpleNamespace(hip=None))
     names: dict = {"torch": torch, **more}
-    exec(run.stdout[start : run.stdout.index("\n\n\n", start)], names)
+    exec(texts, names)
     return names[name]
 
 
@@ -378,8 +386,12 @@ int8, float16, float32, float64 = WIDTHS
 __version__ = "0"
 
 
+class Device:
+    type = "cuda"
+
+
 class Tensor:
-    is_cuda, device = True, 0
+    device = Device()
 
     def __init__(self, dtype):
         self.element_size = self.numel = lambda: WIDTHS[dtype]
@@ -436,13 +448,10 @@ def test_pytorch_launches_the_same(kernel: str, card: str, worker: Runner, tmp_p
     wanted = chosen_by_the_text(kernel, card)
     names = "".join(f"\n\n@JITFunction\ndef {name}():\n    pass\n" for name in (kernel, *wanted))
     run = tad("--backward", "--no-proof", BY_STEM["matmul"]).stdout
-    texts = [run, tad("--backward", "--no-proof", BY_STEM["attention"]).stdout]
-    helpers = "\n\n".join(
-        text[text.index(f"def {name}(") :].split("\n\n\n")[0]
-        for name, text in zip(
-            ("_card_of", "_product_tiles", "_loop_tile"), (run, *texts), strict=True
-        )
-    )
+    other = tad("--backward", "--no-proof", BY_STEM["attention"]).stdout
+    products = helper_texts(run, "_card_of", "_product_tiles", *CALLED["_product_tiles"])
+    loops = helper_texts(other, "_loop_tile", *CALLED["_loop_tile"])
+    helpers = f"{products}\n\n\n{loops}"
     request = {"module": f"from triton import JITFunction\n{names}", "kernel": kernel, "plan": plan}
     (tmp_path / "triton").mkdir()
     fake = FAKE_TORCH

@@ -370,7 +370,7 @@ OF_STEPS = {
 # What is said of a kernel beyond the limit, where a gradient or a proof is missing for it.
 SAID = {
     "TYPE_MAX_RANK": r"limit-reached.*tiles of 8 at most",
-    "PROGRAM_AXES": r"grid",
+    "PROGRAM_AXES": r"no configuration runs|incomplete: out of time",
     "LOOPS_MOST_NESTED": r"limit-reached",
     "KERNEL_MOST_PARAMETERS": r"more than 512 parameters|limit-reached",
     "COMBINE_MOST_VALUES": r"of 9 tiles, which are 1 to 8",

@@ -1,6 +1,9 @@
 // A problem in, the number of programs along each axis out: programs run until they store nothing new.
 #include "gpu-runner/prove/grid.h"
 
+#include "analysis/addresses/axis.h"
+#include "analysis/build/infer.h"
+
 enum {
     MOST_PROGRAMS = 24,      // tried along an axis
     IDLE_PROGRAMS = 8,       // in a row that add nothing: the rest will not, either
@@ -51,6 +54,47 @@ static int64_t programs_along(Executor *executor, int axis, Error *first_error) 
     return useful;
 }
 
+typedef struct DigitSearch {
+    Arena *arena;
+    const PlanConfiguration *configuration;
+    int axis;
+    int64_t most;  // programs along the axis, so that their number is a digit
+} DigitSearch;
+
+static Value *without_casts(Value *value) {
+    while (value->op && value->op->code == OP_CAST && dtype_is_integer(value->type.element))
+        value = value->op->operands[0];
+    return value;
+}
+
+static bool number_of(const DigitSearch *search, const Value *value, int64_t *number) {
+    if (value_is_int(value, number)) return true;
+    bool is_parameter = !value->op && value->region && !value->region->parent &&
+                        value->index < search->configuration->argument_count;
+    if (!is_parameter) return false;
+    const PlanArgument *argument = &search->configuration->arguments[value->index];
+    *number = argument->integer;
+    return argument->kind == ARGUMENT_INTEGER;
+}
+
+/// `batch * heads + head`, of two program ids: there are so many heads.
+static bool visit_digit(void *context, Op *op) {
+    DigitSearch *search = context;
+    for (int i = 0; op->code == OP_ADD && i < 2; i++) {
+        const Value *id = without_casts(op->operands[i]);
+        const Op *product = without_casts(op->operands[1 - i])->op;
+        if (!value_is_program_id(id, search->axis) || !product || product->code != OP_MUL) continue;
+        for (int k = 0; k < 2; k++) {
+            int64_t number;
+            bool moves = axis_sources_of(search->arena, product->operands[1 - k], NULL).any_axis;
+            if (moves && number_of(search, without_casts(product->operands[k]), &number) &&
+                number > 0 && number < search->most)
+                search->most = number;
+        }
+    }
+    return true;
+}
+
 Error grid_find(Arena *arena, const Problem *problem, PlanConfiguration *configuration) {
     bool used[3] = {false}, counted[3] = {false};
     region_walk(problem->forward->body, reads_program_id, used);
@@ -64,9 +108,9 @@ Error grid_find(Arena *arena, const Problem *problem, PlanConfiguration *configu
     for (int axis = 0; axis < 3 && !error; axis++) {
         if (!used[axis] || counted[axis]) continue;
         int64_t useful = programs_along(&executor, axis, &error);
-        configuration->grid[axis] = useful == MOST_PROGRAMS ? UNLIMITED_PROGRAMS
-                                    : useful > 0            ? useful
-                                                            : 1;
+        DigitSearch search = {scratch, configuration, axis, UNLIMITED_PROGRAMS};
+        if (useful == MOST_PROGRAMS) region_walk(problem->forward->body, visit_digit, &search);
+        configuration->grid[axis] = useful == MOST_PROGRAMS ? search.most : useful > 0 ? useful : 1;
     }
     if (error) error = arena_strdup(arena, error);
     arena_free(scratch);

@@ -435,6 +435,12 @@ static bool is_zero_already(const Guard *guard, const Op *op) {
     return any;
 }
 
+/// Whether what a choice keeps is an adjoint, whose choices are ours. One that the author wrote stays: it may be there for a block in
+/// which no element counts, where a running maximum is -inf still, and `exp(-inf - -inf)` is NaN.
+static bool is_meant_as_zero(const Guard *guard, const Op *op) {
+    return finiteness_is_adjoint(guard->finiteness, op->operands[3 - branch_of_zero(op)]);
+}
+
 void guard_drop_needless(Differentiation *state) {
     Guard guard = {.state = state, .arena = state->arena, .finiteness = finiteness_new(state)};
     GuardChoices choices = {.arena = state->arena};
@@ -449,7 +455,8 @@ void guard_drop_needless(Differentiation *state) {
             bool is_part = false;
             count_parts(&choices, choice->op->operands[0], branch_of_zero(choice->op) == 1,
                         &is_part);
-            choice->zeros += is_part && is_zero_already(&guard, choice->op);
+            choice->zeros += is_part && is_meant_as_zero(&guard, choice->op) &&
+                             is_zero_already(&guard, choice->op);
         }
     }
     for (LIST_EACH(int, k, choices.items)) {

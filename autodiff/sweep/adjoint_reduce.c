@@ -7,6 +7,7 @@
 #include "autodiff/primal/activity.h"
 #include "autodiff/sweep/adjoint.h"
 #include "autodiff/sweep/adjoint_combine.h"
+#include "autodiff/sweep/adjoint_recurrence.h"
 #include "autodiff/sweep/combine.h"
 #include "autodiff/sweep/rule_parts.h"
 
@@ -67,10 +68,10 @@ static void refuse_combine(Differentiation *state, const Op *op) {
     bool is_scan = op->code == OP_ASSOCIATIVE_SCAN;
     adjoint_fail(
         state, DIAGNOSTIC_GRADIENT_UNSUPPORTED_OPERATION, op->range,
-        "no derivative is known for this combine function; %s are recognised",
+        "no derivative is known for this combine function: it is not associative, or a value with a gradient goes into another; of the latter %s are recognised; write a loop over the elements, or combine each value for itself",
         is_scan
-            ? "scans of sums, products and log-sum-exp, h = a * h + b, and sums before each element"
-            : "reductions to sums, products, maxima, minima and log-sum-exp of one value, choices among several (a maximum with its place), mean and variance, and maximum and sum of a softmax");
+            ? "h = a * h + b and sums before each element"
+            : "choices among several (a maximum with its place), mean and variance, and maximum and sum of a softmax");
 }
 
 /// The value reduced: a one-item tuple counts as its item.
@@ -193,7 +194,7 @@ static void reduce_several(Differentiation *state, const Op *op, Value *const *g
     const Op *tuple = op->operands[0]->op;
     if (!adds_pairs(op) || !tuple || tuple->code != OP_TUPLE ||
         tuple->operand_count != op->result_count) {
-        refuse_combine(state, op);
+        if (!reduce_by_recurrence(state, op, gradients)) refuse_combine(state, op);
         return;
     }
     Value *axis = recomputed_operand(state, op, 1);
@@ -255,25 +256,13 @@ void rule_reduce(Differentiation *state, const Op *op, Value *const *gradients) 
         Value *others =
             build_ternary(b, OP_WHERE, no_zero, build_binary(b, OP_DIV, rest, filled), alone);
         adjoint_add(state, input, build_binary(b, OP_MUL, gradient, others));
-    } else if (!reduce_by_selection(state, op, gradients)) {
+    } else if (!reduce_by_selection(state, op, gradients) &&
+               !reduce_by_recurrence(state, op, gradients)) {
         refuse_combine(state, op);
     }
 }
 
 /* ---- scans ---- */
-
-/// `value` moved along `axis`: lane i sees lane i + by; what comes from outside is 0.
-static Value *shifted(Builder *b, Value *value, int axis, int by) {
-    Value *lanes = lane_numbers(b, value->type, axis);
-    Value *shape = build_shape(b, value->type);
-    Value *from = build_binary(b, OP_ADD, lanes, build_int(b, by));
-    Value *inside = by < 0 ? build_binary(b, OP_GE, from, build_int(b, 0))
-                           : build_binary(b, OP_LT, from, build_poly(b, value->type.dims[axis]));
-    Value *index = build_ternary(b, OP_WHERE, inside, from, lanes);
-    if (value->type.rank > 1) index = build_binary(b, OP_BROADCAST_TO, index, shape);
-    Value *moved = build_ternary(b, OP_GATHER, value, index, build_int(b, axis));
-    return build_ternary(b, OP_WHERE, inside, moved, build_float(b, 0.0));
-}
 
 /// Adjoint of y = running product of x. Up to the first 0 it is a sum over y / x; at the first 0 the product without it;
 /// behind it nothing.
@@ -343,7 +332,7 @@ static void scan_affine(Differentiation *state, const Op *op, Value *const *grad
     int ahead = reverse ? -1 : 1;
     if (gradients[1 - factor]) {
         Value *items[2];
-        items[factor] = shifted(b, a, axis, ahead);
+        items[factor] = shifted_lanes(b, a, axis, ahead);
         items[1 - factor] = gradients[1 - factor];
         Op *back = combine_again(state, op, build_tuple(b, items, 2));
         op_set_operand(back, 3, build_bool(b, !reverse));
@@ -354,7 +343,8 @@ static void scan_affine(Differentiation *state, const Op *op, Value *const *grad
         Value *lambda = back->results[1 - factor];
         adjoint_add(state, primal_b, lambda);
         if (value_is_active(state, primal_a)) {
-            Value *previous = shifted(b, recomputed(state, op->results[1 - factor]), axis, -ahead);
+            Value *previous =
+                shifted_lanes(b, recomputed(state, op->results[1 - factor]), axis, -ahead);
             adjoint_add(state, primal_a, build_binary(b, OP_MUL, lambda, previous));
         }
     }
@@ -390,7 +380,8 @@ void rule_scan(Differentiation *state, const Op *op, Value *const *gradients) {
         scan_affine(state, op, gradients, factor, axis, reverse);
     } else if (!scan_by_exponentials(state, op, gradients, axis, reverse) &&
                !scan_of_sums_before(state, op, gradients, axis, reverse) &&
-               !scan_by_selection(state, op, gradients, axis, reverse)) {
+               !scan_by_selection(state, op, gradients, axis, reverse) &&
+               !scan_by_recurrence(state, op, gradients, axis, reverse)) {
         refuse_combine(state, op);
     }
 }

@@ -37,7 +37,6 @@ UNPROVED = {
     "overwritten:as_many_as_memory_says": ("refused", "overwrites later"),
     "reductions:scanned_by_another": ("refused", "combine function"),
     "reductions:reduced_by_another": ("refused", "combine function"),
-    "reductions:second_of_another_pair": ("refused", "combine function"),
     "stores:broadcast_rows": ("refused", "they have the same address"),
     "stores:diagonals": ("refused", "its rows may reach into each other"),
     "stores:limited": ("refused", "lanes past the end repeat elements"),

@@ -377,6 +377,32 @@ def second_of_another_pair(x, out, N: tl.constexpr):
 
 
 @triton.jit
+def begin_anew(f, v, g, w):
+    return f | g, tl.where(g, w, v + w + 0.5 * v * w)
+
+
+# tad: x=f32[4, 16], starts=i32[4, 16], out=f32[4, 16], M=4, N=16, grid=(1,)
+@triton.jit
+def groups_from_the_end(x, starts, out, M: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    begins = tl.load(starts + at) % 3 == 1
+    _, total = tl.associative_scan((begins, tl.load(x + at)), 1, begin_anew, reverse=True)
+    tl.store(out + at, total * total)
+
+
+@triton.jit
+def either(p, q):
+    return p + q - p * q
+
+
+# tad: x=f32[4, 16], out=f32[16], M=4, N=16, grid=(1,)
+@triton.jit
+def chance_of_any(x, out, M: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    tl.store(out + tl.arange(0, N), tl.reduce(tl.load(x + at), 0, either))
+
+
+@triton.jit
 def larger_with_place(a, i, b, j):
     first = (a > b) | ((a == b) & (i < j))
     return tl.where(first, a, b), tl.where(first, i, j)

@@ -339,6 +339,7 @@ static Snapshot *snapshot_new(const char *path, Str text, const SnapshotOptions 
     atomic_init(&snapshot->count, 1);
     snapshot->diagnostics.arena = arena;
     if (options) snapshot->options = *options;
+    snapshot->derivations = memo_new();
     Arena *kept = arena_new();
     snapshot->base = ARENA_NEW(kept, SnapshotBase);
     snapshot->base->arena = kept;
@@ -433,6 +434,7 @@ Snapshot *snapshot_retain(const Snapshot *snapshot) {
 void snapshot_release(const Snapshot *snapshot) {
     Snapshot *held = (Snapshot *)(uintptr_t)snapshot;
     if (!held || atomic_fetch_sub(&held->count, 1) > 1) return;
+    memo_free(held->derivations);
     for (LIST_EACH(int, i, held->kernels))
         if (held->kernels.items[i].unit) unit_release(held->kernels.items[i].unit);
     for (LIST_EACH(int, i, held->views)) base_release(held->views.items[i].base);

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "analysis/lowering/kernel.h"
+#include "base/memo.h"
 #include "base/parallel.h"
 
 typedef struct SnapshotView SnapshotView;
@@ -27,6 +28,7 @@ struct Snapshot {
     Diagnostics diagnostics;  // ranges in `source`
     SnapshotOptions options;
     bool lacks_trials;          // a launch of the file was not tried with numbers
+    Memo *derivations;          // of its kernels, once each: autodiff/kept.h
     struct SnapshotBase *base;  // private to the pipeline
     LIST(SnapshotView) views;   // the same: earlier texts that work was taken over from
 };

@@ -229,10 +229,15 @@ static Backward *derive(Arena *arena, const Snapshot *snapshot, const Kernel *as
     return result;
 }
 
+static BackwardWatcher *watcher;
+
+void backward_watch(BackwardWatcher *told) { watcher = told; }
+
 Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
                           const BackwardOptions *options, Diagnostics *diagnostics) {
     StepBudget *budget = ARENA_NEW(arena, StepBudget);
     int said = diagnostics ? diagnostics->list.count : 0;
+    if (watcher) watcher(snapshot, kernel);
     BugGuard guard;
     if (BUG_GUARD(&guard)) {
         budget_start(budget, DERIVATION_MOST_STEPS);

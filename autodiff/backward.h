@@ -11,6 +11,10 @@
 Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
                           const BackwardOptions *options, Diagnostics *diagnostics);
 
+/// Told of each derivation when it begins, on its thread; for tests.
+typedef void BackwardWatcher(const Snapshot *snapshot, const Kernel *kernel);
+void backward_watch(BackwardWatcher *told);
+
 /// Whether the kernel is a forward to differentiate: launched (no helper), stores something.
 bool kernel_is_forward(const Kernel *kernel);
 

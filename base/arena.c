@@ -77,6 +77,12 @@ void arena_free(Arena *arena) {
     free(arena);
 }
 
+size_t arena_bytes(const Arena *arena) {
+    size_t bytes = 0;
+    for (const Chunk *chunk = arena->chunks; chunk; chunk = chunk->next) bytes += chunk->size;
+    return bytes;
+}
+
 static Chunk *chunk_add(Arena *arena, size_t size) {
     Chunk *chunk = checked_malloc(sizeof(Chunk) + size);
     *chunk = (Chunk){.next = arena->chunks, .size = size};

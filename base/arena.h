@@ -21,6 +21,8 @@ Arena *arena_newest_scratch(void);
 void arena_free_scratch(Arena *oldest);
 /// Frees the arena and everything allocated from it. NULL is allowed.
 void arena_free(Arena *arena);
+/// Bytes that the arena holds, used or not.
+size_t arena_bytes(const Arena *arena);
 /// `size_bytes` zeroed bytes, aligned for any type, alive until the arena is freed.
 void *arena_alloc(Arena *arena, size_t size_bytes);
 /// A larger zero-extended copy of `old`; the old block stays valid.

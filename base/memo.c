@@ -18,6 +18,7 @@ typedef struct MemoEntry {
 struct Memo {
     Arena *arena;
     Map entries;
+    size_t bytes;  // that memo_keep took over
     pthread_mutex_t lock;
     pthread_cond_t made;
 };
@@ -53,15 +54,20 @@ static void entry_make(MemoEntry *entry, MemoMake make, void *context) {
     entry->failure = arena_strdup(entry->arena, guard.message);
 }
 
+/// Requires the lock.
+static MemoEntry *entry_add(Memo *memo, Str key, Arena *arena) {
+    MemoEntry *entry = ARENA_NEW(memo->arena, MemoEntry);
+    entry->arena = arena;
+    map_set(&memo->entries, (Str){arena_strndup(memo->arena, key.data, key.size), key.size}, entry);
+    return entry;
+}
+
 static const MemoEntry *entry_get(Memo *memo, Str key, MemoMake make, void *context) {
     pthread_mutex_lock(&memo->lock);
     MemoEntry *entry = map_get(&memo->entries, key);
     bool is_mine = !entry;
     if (is_mine) {
-        entry = ARENA_NEW(memo->arena, MemoEntry);
-        entry->arena = arena_new();
-        map_set(&memo->entries, (Str){arena_strndup(memo->arena, key.data, key.size), key.size},
-                entry);
+        entry = entry_add(memo, key, arena_new());
         pthread_mutex_unlock(&memo->lock);
         entry_make(entry, make, context);
         pthread_mutex_lock(&memo->lock);
@@ -80,4 +86,37 @@ const void *memo_get(Memo *memo, Str key, MemoMake make, void *context) {
     budget_resume(paused);
     if (entry->failure) BUG("%s", entry->failure);
     return entry->result;
+}
+
+const void *memo_find(Memo *memo, Str key) {
+    pthread_mutex_lock(&memo->lock);
+    const MemoEntry *entry = map_get(&memo->entries, key);
+    const void *result = entry ? entry->result : NULL;
+    pthread_mutex_unlock(&memo->lock);
+    return result;
+}
+
+const void *memo_keep(Memo *memo, Str key, Arena *arena, const void *result) {
+    StepBudget *paused = budget_pause();  // nothing ends with the lock held
+    pthread_mutex_lock(&memo->lock);
+    const MemoEntry *first = map_get(&memo->entries, key);
+    if (!first) {
+        MemoEntry *entry = entry_add(memo, key, arena);
+        entry->result = result;
+        entry->is_made = true;
+        memo->bytes += arena_bytes(arena);
+        first = entry;
+    } else {
+        arena_free(arena);
+    }
+    pthread_mutex_unlock(&memo->lock);
+    budget_resume(paused);
+    return first->result;
+}
+
+size_t memo_bytes(Memo *memo) {
+    pthread_mutex_lock(&memo->lock);
+    size_t bytes = memo->bytes;
+    pthread_mutex_unlock(&memo->lock);
+    return bytes;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "autodiff/emit/emitted.h"
+#include "autodiff/kept.h"
 #include "base/error.h"
 #include "codeactions/fix.h"
 #include "codeactions/generate_backward.h"
@@ -90,10 +91,8 @@ static void offer_fixes(Arena *arena, const Snapshot *snapshot, const Diagnostic
 
 static const char *refusal_found_out(Arena *arena, const Snapshot *snapshot, const Kernel *kernel) {
     BugGuard guard;
-    BackwardOptions options = {.wrapper = WRAPPER_AUTOGRAD};
-    Diagnostics ignored = {.arena = arena};
     if (BUG_GUARD(&guard)) {
-        const Backward *backward = backward_derive(arena, snapshot, kernel, &options, &ignored);
+        const Backward *backward = backward_kept(arena, snapshot, kernel, WRAPPER_AUTOGRAD, NULL);
         bug_guard_end(&guard);
         return backward->status == BACKWARD_DERIVED ? NULL : backward->reason;
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/module/module_scope.h"
+#include "autodiff/kept.h"
 #include "autodiff/module/hoist.h"
 #include "autodiff/module/module.h"
 #include "codeactions/fix.h"
@@ -12,8 +13,7 @@
 static const BackwardOptions options = {.wrapper = WRAPPER_AUTOGRAD};
 
 static Backward *derive(Fix *fix, const Kernel *kernel) {
-    Diagnostics ignored = {.arena = fix->arena};
-    return backward_derive(fix->arena, fix->snapshot, kernel, &options, &ignored);
+    return backward_kept(fix->arena, fix->snapshot, kernel, options.wrapper, NULL);
 }
 
 /// The kernel's backward; NULL and a refusal where the rules refuse.

@@ -84,7 +84,7 @@ typedef struct ScheduleKernel {
     LIST(const char *) blocks;  // of each block size: whether the kernel may have one of its own
     LIST(ScheduleGradient) gradients;
 } ScheduleKernel;
-/// The schedule of a backward, which is derived anew.
+/// The schedule of a backward.
 typedef struct ScheduleReport {
     const char *kernel;
     int line;

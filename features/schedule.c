@@ -5,6 +5,7 @@
 #include "analysis/addresses/affine.h"
 #include "analysis/addresses/affine_axes.h"
 #include "autodiff/backward.h"
+#include "autodiff/kept.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "features/features.h"
 
@@ -324,7 +325,7 @@ static ScheduleKernel report_kernel(const ScheduleSource *source, const Backward
 ScheduleReport schedule_report(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
                                const char *card) {
     const BackwardOptions options = {0};
-    Backward *backward = backward_derive(arena, snapshot, kernel, &options, NULL);
+    Backward *backward = backward_kept(arena, snapshot, kernel, options.wrapper, NULL);
     ScheduleReport report = {.kernel = kernel->function->name,
                              .line = range_line(kernel->definition->name_range),
                              .gradients = backward->input_count,

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "analysis/host/launch.h"
+#include "autodiff/backward.h"
 #include "autodiff/passes.h"
 #include "base/budget.h"
 #include "base/escape.h"
@@ -17,6 +18,15 @@ static void say_evaluated(const LaunchSite *site, const HostPolicy *policy) {
     arena_free(arena);
 }
 
+/// A line for each derivation: tests count them.
+static void say_derived(const Snapshot *snapshot, const Kernel *kernel) {
+    Arena *arena = arena_new();
+    say("derived: %s:%d %.*s", text_visible(arena, snapshot->source->path),
+        range_line(snapshot_range(snapshot, kernel->definition->name_range)),
+        STR_ARGS(kernel->definition->name));
+    arena_free(arena);
+}
+
 /// At the end of each process: a measure of its work.
 static void say_steps(void) { say("steps: %lld", (long long)steps_taken); }
 
@@ -24,6 +34,7 @@ int main(int argument_count, char **arguments) {
     if (getenv("TAD_VERIFY_PASSES")) passes_verify_each();  // the tests say so
     if (getenv("TAD_WATCH_STEPS")) atexit(say_steps);
     if (getenv("TAD_WATCH_LAUNCHES")) host_launch_watch(say_evaluated);
+    if (getenv("TAD_WATCH_DERIVATIONS")) backward_watch(say_derived);
     Arena *arena = arena_new();
     Options options;
     Error error = options_parse(arena, argument_count, arguments, &options);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "autodiff/kept.h"
 #include "autodiff/module/module.h"
 #include "server/gradients/kernel_hash.h"
 #include "server/gradients/written.h"
@@ -359,12 +360,10 @@ static void note_given(Request *request, QueuedProof *proof, const Snapshot *sna
 static void proof_derive(Request *request, QueuedProof *proof, const Snapshot *snapshot,
                          const Kernel *kernel, const Original *original) {
     Arena *arena = request->arena;
-    Diagnostics ignored = {.arena = arena};
-    const BackwardOptions options = {.wrapper = WRAPPER_NONE};
     const Kernel *first = original_kernel(original, kernel);
     const Kernel *source = first ? first : kernel;
     const Snapshot *forward = first ? original->snapshot : snapshot;
-    Backward *backward = backward_derive(arena, forward, source, &options, &ignored);
+    Backward *backward = backward_kept(arena, forward, source, WRAPPER_NONE, NULL);
     if (backward->status != BACKWARD_DERIVED) {
         proof->status.state =
             backward->status == BACKWARD_REFUSED ? GRADIENT_REFUSED : GRADIENT_NOT_DIFFERENTIABLE;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/module/given_rules.h"
+#include "autodiff/kept.h"
 #include "base/budget.h"
 #include "base/escape.h"
 #include "base/parallel.h"
@@ -435,8 +436,7 @@ static const char *derive_refusal(const Snapshot *snapshot, const Kernel *kernel
         return arena_printf(arena, "internal error: %s", guard.message);
     }
     Diagnostics found = {.arena = arena};
-    BackwardOptions options = {.wrapper = WRAPPER_NONE};
-    const Backward *backward = backward_derive(arena, snapshot, kernel, &options, &found);
+    const Backward *backward = backward_kept(arena, snapshot, kernel, WRAPPER_AUTOGRAD, &found);
     bug_guard_end(&guard);
     for (LIST_EACH(int, i, found.list))
         *is_slow |= found.list.items[i].id == DIAGNOSTIC_GRADIENT_ATOMIC_HOT_SPOT ||

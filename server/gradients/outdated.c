@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "autodiff/emit/emitted.h"
+#include "autodiff/kept.h"
 #include "server/gradients/kernel_hash.h"
 #include "server/text/resolve.h"
 
@@ -24,9 +25,7 @@ uint64_t outdated_hash(const Snapshot *snapshot, const Kernel *kernel, const Nei
 
 /// The derived kernels without numbers of lines; NULL where the rules refuse.
 static const char *derived_text(Arena *arena, const Snapshot *snapshot, const Kernel *kernel) {
-    Diagnostics ignored = {.arena = arena};
-    const BackwardOptions options = {.wrapper = WRAPPER_NONE};
-    const Backward *backward = backward_derive(arena, snapshot, kernel, &options, &ignored);
+    const Backward *backward = backward_kept(arena, snapshot, kernel, WRAPPER_AUTOGRAD, NULL);
     if (backward->status != BACKWARD_DERIVED) return NULL;
     Buffer out = buffer_new(arena);
     for (int i = 0; i < kernel->function->parameter_count; i++)

@@ -6,6 +6,7 @@
 #include "analysis/addresses/affine.h"
 #include "analysis/addresses/affine_axes.h"
 #include "analysis/syntax/syntax_nodes.h"
+#include "autodiff/kept.h"
 #include "base/escape.h"
 #include "features/features.h"
 
@@ -127,9 +128,7 @@ static Json *kernels_json(Arena *arena, const ScheduleReport *report) {
 
 Json *schedule_json(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
                     const char *card) {
-    Diagnostics ignored = {.arena = arena};
-    BackwardOptions options = {.wrapper = WRAPPER_NONE};
-    const Backward *backward = backward_derive(arena, snapshot, kernel, &options, &ignored);
+    const Backward *backward = backward_kept(arena, snapshot, kernel, WRAPPER_AUTOGRAD, NULL);
     Json *json = json_object(arena), *gradients = json_array(arena);
     FunctionAxes axes = function_axes(arena, kernel->function);
     Loads all = {.arena = arena, .axes = &axes, .input = ""};

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "autodiff/kept.h"
 #include "autodiff/module/module.h"
 #include "base/parallel.h"
 #include "server/gradients/gradients.h"
@@ -204,7 +205,7 @@ static void clock_derive(Request *request, Clock *clock, const Snapshot *snapsho
     Arena *arena = request->arena;
     Diagnostics ignored = {.arena = arena};
     BackwardOptions options = {.wrapper = WRAPPER_NONE};
-    Backward *backward = backward_derive(arena, snapshot, kernel, &options, &ignored);
+    Backward *backward = backward_kept(arena, snapshot, kernel, WRAPPER_NONE, NULL);
     clock->hash = kernel_hash(snapshot, kernel);
     if (backward->status != BACKWARD_DERIVED) {
         clock->problem = arena_printf(clock->arena, "no backward: %s", backward->reason);

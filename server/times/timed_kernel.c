@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "autodiff/kept.h"
 #include "autodiff/module/module.h"
 
 typedef struct TimeLines {
@@ -138,7 +139,7 @@ TimedKernel timed_kernel(Arena *arena, const Snapshot *snapshot, const Kernel *k
                          const ProofFile *file, int seed, double max_seconds) {
     BackwardOptions options = {.wrapper = WRAPPER_NONE};
     Diagnostics ignored = {.arena = arena};
-    Backward *backward = backward_derive(arena, snapshot, kernel, &options, &ignored);
+    Backward *backward = backward_kept(arena, snapshot, kernel, WRAPPER_NONE, NULL);
     TimedKernel timed = {.name = arena_strdup(arena, kernel->function->name),
                          .path = arena_strdup(arena, snapshot->source->path)};
     bool is_derived = backward->status == BACKWARD_DERIVED;

@@ -97,6 +97,8 @@ ScheduleReport schedule_report(Arena *arena, const Snapshot *snapshot, const Ker
                                const char *card);
 /// A report in words and pictures of text.
 const char *schedule_text(Arena *arena, const ScheduleReport *report);
+/// By what the gradients are stored, in some lines of Markdown; "" where there is no backward.
+const char *schedule_brief(Arena *arena, const ScheduleReport *report);
 /// A number of elements or of bytes: in words, and as a number where the first configuration or launch of the file says it.
 typedef struct AccessAmount {
     const char *text;  // NULL: not known

@@ -7,6 +7,7 @@
 #include "autodiff/backward.h"
 #include "autodiff/kept.h"
 #include "autodiff/rewrite/rewrite.h"
+#include "base/error.h"
 #include "features/features.h"
 
 enum { LOOP_CHARACTERS = 72, MOST_TOTALS = 3 };
@@ -322,6 +323,22 @@ static ScheduleKernel report_kernel(const ScheduleSource *source, const Backward
     return told;
 }
 
+/// The module's snapshot is let go, also where nobody waits for the report any longer.
+static void report_kernels(const ScheduleSource *source, ScheduleReport *report) {
+    BugGuard guard;
+    if (BUG_GUARD(&guard)) {
+        for (int i = 0; i < source->backward->launch_count; i++) {
+            ScheduleKernel told = report_kernel(source, &source->backward->launches[i]);
+            LIST_PUSH(source->arena, &report->kernels, told);
+        }
+        bug_guard_end(&guard);
+        snapshot_release(source->module);
+        return;
+    }
+    snapshot_release(source->module);
+    bug_raise_again(&guard);
+}
+
 ScheduleReport schedule_report(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
                                const char *card) {
     const BackwardOptions options = {0};
@@ -340,11 +357,7 @@ ScheduleReport schedule_report(Arena *arena, const Snapshot *snapshot, const Ker
     Snapshot *module = snapshot_build(snapshot->source->path, str_from(emitted), &reading);
     const ScheduleSource source = {
         .arena = arena, .forward = kernel, .backward = backward, .module = module, .card = card};
-    for (int i = 0; i < backward->launch_count; i++) {
-        ScheduleKernel told = report_kernel(&source, &backward->launches[i]);
-        LIST_PUSH(arena, &report.kernels, told);
-    }
-    snapshot_release(module);
+    report_kernels(&source, &report);
     return report;
 }
 
@@ -400,6 +413,42 @@ static void put_kernel(Buffer *out, const ScheduleKernel *kernel) {
     }
     for (LIST_EACH(int, i, kernel->blocks)) buffer_printf(out, "  %s\n", kernel->blocks.items[i]);
     for (LIST_EACH(int, i, kernel->gradients)) put_gradient(out, &kernel->gradients.items[i]);
+}
+
+/// What one gradient is stored by, as an item of a list; nothing where the kernel does not store it.
+static bool put_brief(Buffer *out, const ScheduleGradient *gradient) {
+    if (!gradient->owner && !gradient->writers) return false;
+    buffer_printf(out, "\n- `%s`, the gradient of `%s`: ", gradient->name, gradient->of);
+    if (gradient->owner)
+        buffer_printf(out, "%s%s", gradient->writers ? "plain stores by " : "", gradient->owner);
+    else
+        buffer_printf(out, "atomics%s%s", gradient->why ? ", because " : "",
+                      gradient->why ? gradient->why : "");
+    return true;
+}
+
+const char *schedule_brief(Arena *arena, const ScheduleReport *report) {
+    enum { MOST_TOLD = 3 };
+    if (report->reason) return "";
+    Buffer out = buffer_new(arena);
+    int told = 0, left = 0;
+    const char *several = report->kernels.count == 1 ? "" : "s";
+    buffer_printf(&out, "Its backward has %d kernel%s", (int)report->kernels.count, several);
+    if (report->atomics)
+        buffer_printf(&out, ", with atomics for %d of %d gradients:", report->atomics,
+                      report->gradients);
+    else
+        buffer_puts(&out, ", without atomics:");
+    for (LIST_EACH(int, i, report->kernels))
+        for (LIST_EACH(int, k, report->kernels.items[i].gradients)) {
+            const ScheduleGradient *gradient = &report->kernels.items[i].gradients.items[k];
+            if (told == MOST_TOLD)
+                left += gradient->owner || gradient->writers;
+            else
+                told += put_brief(&out, gradient);
+        }
+    if (left) buffer_printf(&out, "\n- and %d more", left);
+    return buffer_text(&out);
 }
 
 const char *schedule_text(Arena *arena, const ScheduleReport *report) {

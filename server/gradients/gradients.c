@@ -9,6 +9,7 @@
 #include "base/budget.h"
 #include "base/escape.h"
 #include "base/parallel.h"
+#include "features/features.h"
 #include "server/gradients/checks.h"
 #include "server/gradients/kernel_hash.h"
 #include "server/gradients/outdated.h"
@@ -27,6 +28,7 @@ typedef struct GradientEntry {
     uint64_t derived_hash;  // 0: not derived
     char refusal[400];      // "": it was derived
     bool is_slow;           // what was derived: with atomics, or states made again and again
+    char schedule[1000];    // of what was derived, in some lines; "": not known
     uint64_t compared;      // outdated_hash of what was compared last; 0: nothing was
     bool is_same;           // both had the same backward
 } GradientEntry;
@@ -150,6 +152,17 @@ const char *gradient_refusal(const struct Gradients *gradients, Arena *arena, co
         refusal = arena_strdup(arena, entry->status.reason);
     lock_give(&table->lock);
     return refusal;
+}
+
+const char *gradient_schedule(const struct Gradients *gradients, Arena *arena, const char *uri,
+                              const char *kernel, uint64_t hash) {
+    struct Gradients *table = (struct Gradients *)(uintptr_t)gradients;
+    lock_take(&table->lock);
+    const GradientEntry *entry = entry_find(gradients, arena, uri, kernel);
+    bool is_known = entry && entry->derived_hash == hash && *entry->schedule;
+    const char *schedule = is_known ? arena_strdup(arena, entry->schedule) : NULL;
+    lock_give(&table->lock);
+    return schedule;
 }
 
 bool gradient_is_slow(const struct Gradients *gradients, Arena *arena, const char *uri,
@@ -411,6 +424,27 @@ static bool knows_derivation(struct Gradients *gradients, Arena *arena, const ch
     return known;
 }
 
+/// NULL where nobody wants to know any longer; too long a one is left out.
+static const char *derive_schedule(const Snapshot *snapshot, const Kernel *kernel, Arena *arena) {
+    BugGuard guard;
+    if (!BUG_GUARD(&guard)) return guard.cause == BUG_UNWANTED ? NULL : "";
+    ScheduleReport report = schedule_report(arena, snapshot, kernel, NULL);
+    const char *schedule = schedule_brief(arena, &report);
+    bug_guard_end(&guard);
+    return schedule;
+}
+
+static void note_schedule(struct Gradients *gradients, Arena *arena, const char *uri,
+                          const char *kernel, const char *schedule) {
+    lock_take(&gradients->lock);
+    GradientEntry *entry = entry_make(gradients, arena, uri, kernel);
+    size_t size = strlen(schedule);
+    if (size >= sizeof entry->schedule) size = 0;
+    memcpy(entry->schedule, schedule, size);
+    entry->schedule[size] = 0;
+    lock_give(&gradients->lock);
+}
+
 static bool note_derivation(struct Gradients *gradients, Arena *arena, const char *uri,
                             const char *kernel, uint64_t hash, const char *refusal, bool is_slow) {
     lock_take(&gradients->lock);
@@ -489,7 +523,9 @@ static Json *derive_work(Request *request) {
         bool is_slow = false;
         if (!knows_derivation(gradients, arena, uri, name, hash))
             refusal = derive_refusal(snapshot, kernel, arena, &is_slow);
-        if (refusal)
+        const char *schedule = refusal ? derive_schedule(snapshot, kernel, arena) : NULL;
+        if (schedule) note_schedule(gradients, arena, uri, name, schedule);
+        if (schedule)
             has_news |= note_derivation(gradients, arena, uri, name, hash, refusal, is_slow);
         arena_free(arena);
         has_news |= compare_twins(request, snapshot, kernel);

@@ -61,6 +61,10 @@ const char *gradient_refusal(const struct Gradients *gradients, Arena *arena, co
 bool gradient_is_slow(const struct Gradients *gradients, Arena *arena, const char *uri,
                       const char *kernel, uint64_t hash);
 
+/// By what its derived gradients are stored, as far as it is known for this very text (schedule_brief); else NULL.
+const char *gradient_schedule(const struct Gradients *gradients, Arena *arena, const char *uri,
+                              const char *kernel, uint64_t hash);
+
 /// Whether it is known that the kernel, as it is, has the same backward as its twin in the other of the two files that `written.h` tells of;
 /// `both`: outdated_hash of the two.
 bool gradient_is_same(const struct Gradients *gradients, Arena *arena, const char *uri,

@@ -5,11 +5,25 @@
 
 #include "base/budget.h"
 #include "features/features.h"
+#include "server/gradients/gradients.h"
+#include "server/gradients/kernel_hash.h"
 #include "server/gradients/timings.h"
 #include "server/queues/answer.h"
 #include "server/queues/fast_queue.h"
 #include "server/queues/request.h"
 #include "server/session/token_memory.h"
+
+/// At the name of a kernel whose backward was derived in the background: by what its gradients are stored.
+static const char *schedule_at(const Request *request, const Snapshot *snapshot, Range range) {
+    for (LIST_EACH(int, i, snapshot->kernels)) {
+        const Kernel *kernel = &snapshot->kernels.items[i];
+        Range name = snapshot_range(snapshot, kernel->definition->name_range);
+        if (name.start != range.start || name.end != range.end || !kernel->function) continue;
+        return gradient_schedule(request->server->gradients, request->arena, request->document->uri,
+                                 kernel->function->name, kernel_hash(snapshot, kernel));
+    }
+    return NULL;
+}
 
 Json *handle_hover(Request *request) {
     uint32_t offset;
@@ -25,6 +39,8 @@ Json *handle_hover(Request *request) {
     if (compiled)
         hover.markdown = arena_printf(arena, "%s\n\nCompiled, this line has %s (static counts)",
                                       hover.markdown, compiled);
+    const char *schedule = schedule_at(request, snapshot, hover.range);
+    if (schedule) hover.markdown = arena_printf(arena, "%s\n\n%s", hover.markdown, schedule);
     json_set(result, "contents", markup_json(request, hover.markdown));
     json_set(result, "range", request_range_json(request, snapshot, hover.range));
     return result;

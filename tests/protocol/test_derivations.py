@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -48,3 +49,44 @@ def test_a_kernel_is_derived_once_a_snapshot(tmp_path: Path, example: str) -> No
     found = Counter(re.findall(rb"derived: \S+:\d+ \w+", client.stderr))
     assert len(found) == 2 * len(names)
     assert max(found.values()) <= SNAPSHOTS
+
+
+ATOMIC = """import triton
+import triton.language as tl
+
+
+@triton.jit
+def pick_kernel(x_ptr, index_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    at = tl.load(index_ptr + i, mask=i < n, other=0)
+    x = tl.load(x_ptr + at, mask=i < n, other=0.0)
+    tl.store(out_ptr + i, x, mask=i < n)
+"""
+
+
+def hover_text(client: Client, uri: str, where: dict[str, int]) -> str:
+    asked = {"textDocument": {"uri": uri}, "position": where}
+    return client.request("textDocument/hover", asked)["contents"]["value"]
+
+
+def test_hover_on_a_kernel_says_what_its_gradients_are_stored_by(tmp_path: Path) -> None:
+    softmax = (ROOT / "examples" / "softmax.py").read_text()
+    client = Client()
+    client.initialize()
+    for name, kernel, text, told in (
+        ("softmax", "softmax_kernel", softmax, "plain stores by a program along grid axis 0"),
+        ("pick", "pick_kernel", ATOMIC, "atomics, because "),
+    ):
+        uri = (tmp_path / f"{name}.py").as_uri()
+        where = place(text, f"def {kernel}", inside=4)
+        client.open(uri, text)
+        assert "Its backward has" not in hover_text(client, uri, where)  # it waits for nothing
+        client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+        for _ in range(100):  # until it was derived in the background
+            found = hover_text(client, uri, where)
+            if "Its backward has" in found:
+                break
+            time.sleep(0.1)
+        assert "Its backward has 1 kernel" in found and told in found, found
+        assert "Its backward has" not in hover_text(client, uri, place(text, "program_id"))
+    assert client.shut_down() == 0

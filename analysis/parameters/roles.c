@@ -176,6 +176,21 @@ static void roles_of_regions(Roles *roles, const Op *op) {
     for (int i = 0; i < first; i++) role_add(roles, op->operands[i], ROLE_INT | ROLE_SIZE);
 }
 
+/// What a combine function does with its arguments it does with what is reduced or scanned.
+static void roles_of_combine(Roles *roles, const Op *op) {
+    if (op->region_count != 1) return;
+    const Region *combine = op->regions[0];
+    const Op *tuple = op->operands[0]->op;
+    bool is_tuple = tuple && tuple->code == OP_TUPLE;
+    int count = combine->argument_count / 2;
+    if (count != (is_tuple ? tuple->operand_count : 1)) return;
+    for (int i = 0; i < count; i++) {
+        int role =
+            role_of(roles, combine->arguments[i]) | role_of(roles, combine->arguments[count + i]);
+        role_add(roles, is_tuple ? tuple->operands[i] : op->operands[0], role & ROLE_INT);
+    }
+}
+
 static void roles_of_memory(Roles *roles, const Op *op) {
     const Value *pointer = op->operands[0];
     if (pointer->type.kind != TYPE_BLOCK_POINTER && pointer->type.kind != TYPE_DESCRIPTOR)
@@ -299,6 +314,8 @@ static bool visit_roles(void *context, Op *op) {
     case OP_FOR:
     case OP_STATIC_FOR:
     case OP_WHILE: roles_of_regions(roles, op); return true;
+    case OP_REDUCE:
+    case OP_ASSOCIATIVE_SCAN: roles_of_combine(roles, op); return true;
     case OP_RAND:
     case OP_RANDN:
     case OP_RANDINT:

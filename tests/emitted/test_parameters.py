@@ -70,3 +70,31 @@ def test_both_tensors_of_a_choice_are_outputs(tmp_path: Path) -> None:
     file.write_text(CHOSEN, encoding="utf-8")
     tad("--backward", "--no-proof", "-o", written, file)
     assert module_faults(file, written) == []
+
+
+FLAGS = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def begin_anew(f, v, g, w):
+    return f | g, tl.where(g, w, v + w)
+
+
+@triton.jit
+def sums(x, starts, y, N: tl.constexpr):
+    i = tl.arange(0, N)
+    _, total = tl.associative_scan((tl.load(starts + i), tl.load(x + i)), 0, begin_anew)
+    tl.store(y + i, total)
+"""
+
+
+def test_flags_of_a_combine_function_are_integers(tmp_path: Path) -> None:
+    """What a combine function takes bits of has no gradient, although nothing else says its type."""
+    file = tmp_path / "sums.py"
+    file.write_text(FLAGS, encoding="utf-8")
+    emitted = ast.parse(tad("--backward", "--no-proof", file).stdout)
+    functions = {f.name: f for f in emitted.body if isinstance(f, ast.FunctionDef)}
+    names = {argument.arg for argument in functions["sums_backward"].args.args}
+    assert "dx" in names and "dstarts" not in names

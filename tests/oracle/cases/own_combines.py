@@ -21,7 +21,7 @@ def group_kernel(x_ptr, start_ptr, y_ptr, n, BLOCK: tl.constexpr):
     row = tl.program_id(0)
     cols = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + row * n + cols, mask=cols < n, other=0.0)
-    starts = tl.load(start_ptr + row * n + cols, mask=cols < n, other=0) != 0
+    starts = tl.load(start_ptr + row * n + cols, mask=cols < n, other=0)
     _, y = tl.associative_scan((starts, x * x), 0, begin_anew)
     tl.store(y_ptr + row * n + cols, y, mask=cols < n)
 

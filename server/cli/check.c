@@ -123,6 +123,8 @@ static void check_files(FileCheck *check, const Options *options) {
         shard_plan(report->arena, &files, options->grad, &check->shard);
     else
         shard_whole(report->arena, &files, &check->shard);
+    if (options->shard && !options->quiet)
+        say("%s", shard_text(report->arena, &check->shard, files.items.count));
     FileParts parts = {0};
     for (int count = check->shard.parts.count; parts.first < count; parts.first = parts.next) {
         int file = check->shard.parts.items[parts.first].file;

@@ -17,8 +17,10 @@ typedef struct Merging {
 static Error part_refuse(const Merging *merging, const Report *report, const ResultsPart *part) {
     Arena *arena = merging->report.arena;
     if (part->count != merging->run.count)
-        return arena_printf(arena, "it is part %d of %d, and %s of %d", part->number, part->count,
-                            merging->first, merging->run.count);
+        return arena_printf(
+            arena,
+            "it is part %d of %d, and %s of %d; run all parts with the same number behind the /",
+            part->number, part->count, merging->first, merging->run.count);
     if (part->tree != merging->run.tree)
         return arena_printf(
             arena,
@@ -26,11 +28,12 @@ static Error part_refuse(const Merging *merging, const Report *report, const Res
             "are run in the same folder of the same commit",
             merging->first);
     if (report->with_kernels != merging->with_kernels)
-        return arena_printf(arena, "it was run %s --grad, and %s %s it",
+        return arena_printf(arena,
+                            "it was run %s --grad, and %s %s it; run all parts with the same words",
                             report->with_kernels ? "with" : "without", merging->first,
                             report->with_kernels ? "without" : "with");
     if (merging->parts[part->number])
-        return arena_printf(arena, "it is part %d, as is %s", part->number,
+        return arena_printf(arena, "it is part %d, as is %s; give one of them, once", part->number,
                             merging->parts[part->number]);
     return NULL;
 }
@@ -67,8 +70,12 @@ static const char *missing_parts(const Merging *merging) {
         if (++missing <= MOST_NAMED) buffer_printf(&words, "%s%d", missing > 1 ? ", " : "", i);
     }
     if (missing > MOST_NAMED) buffer_printf(&words, " and %d more", missing - MOST_NAMED);
-    return missing ? arena_printf(arena, "part%s %s of %d", missing > 1 ? "s" : "",
-                                  buffer_text(&words), merging->run.count)
+    return missing ? arena_printf(arena,
+                                  "part%s %s of %d; run `--check%s` with `--shard I/%d --results "
+                                  "FILE` for %s, and merge again",
+                                  missing > 1 ? "s" : "", buffer_text(&words), merging->run.count,
+                                  merging->with_kernels ? " --grad" : "", merging->run.count,
+                                  missing > 1 ? "each" : "it")
                    : NULL;
 }
 

@@ -15,7 +15,7 @@ enum {
 typedef struct Weighed {
     ShardPart part;
     const char *path;
-    int weight;
+    int weight, kernels;
 } Weighed;
 
 typedef struct ShardPlan {
@@ -98,6 +98,7 @@ static void divide(ShardPlan *plan, const ShardFile *seen, int most) {
                      .end = i + 1 == parts ? UINT32_MAX : seen->kernels.items[next]},
             .path = seen->path,
             .weight = next - first + (i == 0),
+            .kernels = next - first,
         };
         LIST_PUSH(plan->arena, &plan->parts, weighed);
     }
@@ -126,8 +127,10 @@ static void share_out(ShardPlan *plan, Shard *shard) {
         for (int k = 1; k < shard->count; k++)
             if (loads[k] < loads[least]) least = k;
         loads[least] += plan->parts.items[i].weight;
-        if (least + 1 == shard->number)
-            LIST_PUSH(plan->arena, &shard->parts, plan->parts.items[i].part);
+        shard->all_kernels += plan->parts.items[i].kernels;
+        if (least + 1 != shard->number) continue;
+        shard->kernels += plan->parts.items[i].kernels;
+        LIST_PUSH(plan->arena, &shard->parts, plan->parts.items[i].part);
     }
     if (shard->parts.count)
         qsort(shard->parts.items, (size_t)shard->parts.count, sizeof *shard->parts.items, by_place);
@@ -153,6 +156,16 @@ void shard_plan(Arena *arena, const FileList *files, bool by_kernel, Shard *shar
         divide(&plan, &seen.items[i], by_kernel && shard->count > 1 ? (int)most : INT32_MAX);
     }
     share_out(&plan, shard);
+}
+
+const char *shard_text(Arena *arena, const Shard *shard, int file_count) {
+    int files = 0;
+    for (LIST_EACH(int, i, shard->parts))
+        files += i == 0 || shard->parts.items[i].file != shard->parts.items[i - 1].file;
+    return arena_printf(arena, "part %d of %d: %d of %d kernel%s, in %d of %d file%s",
+                        shard->number, shard->count, shard->kernels, shard->all_kernels,
+                        shard->all_kernels == 1 ? "" : "s", files, file_count,
+                        file_count == 1 ? "" : "s");
 }
 
 void shard_whole(Arena *arena, const FileList *files, Shard *shard) {

@@ -18,6 +18,8 @@ typedef struct Shard {
     int number, count;      // 3 and 16 of `3/16`
     uint64_t tree;          // of paths and texts: the same where two plans are of the same files
     LIST(ShardPart) parts;  // of this one, by file, then by place
+    int kernels;            // of this one, as the texts show them
+    int all_kernels;        // of all shards
 } Shard;
 
 /// `3/16`; NULL is 1/1. Otherwise a sentence in `arena`.
@@ -25,6 +27,8 @@ Error shard_parse(Arena *arena, const char *text, Shard *shard);
 /// Fills the shard's parts. In: its number and count; all files, in any order. `by_kernel`: a file of many kernels may be divided, as
 /// proofs take most of the time. Out: each kernel of each file in one of the shards, as evenly as their numbers allow.
 void shard_plan(Arena *arena, const FileList *files, bool by_kernel, Shard *shard);
+/// "part 3 of 16: 5 of 96 kernels, in 2 of 40 files", of a shard that was planned for `file_count` files.
+const char *shard_text(Arena *arena, const Shard *shard, int file_count);
 /// The same of a run that nobody shares: all of each file, in order. The texts are not read.
 void shard_whole(Arena *arena, const FileList *files, Shard *shard);
 

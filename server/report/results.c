@@ -201,7 +201,10 @@ static Error head_read(Arena *arena, const Json *json, Report *report, ResultsPa
         return "it has no results; `tad-lsp --check PATH... --results FILE` writes them";
     const char *version = json_get_string(json, "version", "");
     if (json_get_int(json, "tad_results", 0) != FORM || strcmp(version, TAD_VERSION) != 0)
-        return arena_printf(arena, "release %s wrote it, and this is " TAD_VERSION, version);
+        return arena_printf(arena,
+                            "release %s wrote it, and this is " TAD_VERSION
+                            "; run that part, or the merge, with the other's release",
+                            version);
     part->number = json_get_int(json, "part", 0);
     part->count = json_get_int(json, "of", 0);
     enum { HEXADECIMAL = 16 };

@@ -92,22 +92,45 @@ def test_parts_are_even_and_each_kernel_is_in_one(workspace: Workspace) -> None:
     assert max(map(len, shares)) <= 4
 
 
+def test_each_machine_says_its_share(workspace: Workspace) -> None:
+    workspace.write(FILES)
+    said = []
+    for number in (1, 2, 3):
+        run = workspace.tad("--check", "a.py", "b", "--grad", "--shard", f"{number}/3")
+        said += re.findall(
+            r"part (\d) of 3: (\d+) of (\d+) kernels, in (\d) of 4 files", run.stderr
+        )
+    assert [row[0] for row in said] == ["1", "2", "3"]
+    assert sum(int(row[1]) for row in said) == int(said[0][2]) == 11
+    assert all(int(row[3]) >= 1 for row in said)
+    quiet = workspace.tad("--check", "a.py", "--shard", "1/1", "-q")
+    assert quiet.stderr == ""
+    assert "part 1" not in workspace.tad("--check", "a.py").stderr
+
+
 def test_a_part_that_is_missing_is_said(workspace: Workspace) -> None:
     workspace.write({"a.py": CLEAN, "b.py": BROKEN})
     files = run_parts(workspace, 4, paths=["a.py", "b.py"])
     result = workspace.tad("--merge", files[0], files[2])
     assert result.status == 2
-    assert "the report is not whole: no results of parts 2, 4 of 4" in result.stderr
+    assert "the report is not whole: no results of parts 2, 4 of 4; run `--check`" in result.stderr
+    assert "with `--shard I/4 --results FILE` for each, and merge again" in result.stderr
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
         (lambda held: {**held, "of": 3}, "it is part 2 of 3, and part-1.json of 2"),
-        (lambda held: {**held, "part": 1}, "it is part 1, as is part-1.json"),
+        (
+            lambda held: {**held, "part": 1},
+            "it is part 1, as is part-1.json; give one of them, once",
+        ),
         (lambda held: {**held, "tree": "12"}, "it is of other files, or of other versions of them"),
         (lambda held: {**held, "grad": True}, "it was run with --grad, and part-1.json without it"),
-        (lambda held: {**held, "version": "0.0.1"}, "release 0.0.1 wrote it"),
+        (
+            lambda held: {**held, "version": "0.0.1"},
+            "; run that part, or the merge, with the other's",
+        ),
         (lambda held: {**held, "tad_results": 2}, "wrote it, and this is"),
         (lambda held: {"diagnostics": []}, "it has no results"),
         (lambda held: [held], "it has no results"),

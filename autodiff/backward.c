@@ -17,6 +17,7 @@
 #include "autodiff/function/tape_text.h"
 #include "autodiff/function_variants.h"
 #include "autodiff/parts.h"
+#include "autodiff/plan/constants.h"
 #include "autodiff/plan/upstream_strides.h"
 #include "autodiff/primal/scalars.h"
 #include "autodiff/rewrite/rewrite.h"
@@ -216,6 +217,12 @@ static Backward *derive(Arena *arena, const Snapshot *snapshot, const Kernel *as
                       "bits have no derivative",
                       kernel->definition->name_range);
     result->kernel = asked_kernel;
+    result->only_fills =
+        result->status == BACKWARD_NOT_DIFFERENTIABLE && kernel_only_fills(arena, kernel);
+    if (result->only_fills)
+        result->reason =
+            "it only fills memory: no floating-point input reaches what it stores, so there is no "
+            "gradient";
     result->given = given.list.items;
     result->given_count = given.list.count;
     result->is_partial = options && options->wrt_count > 0;

@@ -142,6 +142,7 @@ static void knowledge_start(Arena *arena, const KernelPass *pass, bool *is_fixed
     knowledge->types = ARENA_ARRAY(arena, Type, knowledge->count + 1);
     knowledge->may_be_descriptor = ARENA_ARRAY(arena, bool, knowledge->count + 1);
     knowledge->is_cut = ARENA_ARRAY(arena, bool, knowledge->count + 1);
+    knowledge->is_kept = ARENA_ARRAY(arena, bool, knowledge->count + 1);
     knowledge->is_no_tuple = ARENA_ARRAY(arena, bool, knowledge->count + 1);
     for (int i = 0; i < definition->parameter_count; i++) {
         const ParameterDefinition *parameter = &definition->parameters[i];

@@ -10,6 +10,7 @@ typedef struct ParameterKnowledge {
     bool *
         may_be_descriptor;  // the same: used as a pointer or as a descriptor, whatever it turns out to be
     bool *is_cut;           // what is loaded is cast to an integer and meets no float
+    bool *is_kept;          // a number that is stored among floats, itself or what is made of it
     bool *is_no_tuple;  // taken apart as a tuple, and not one of whole numbers alone
     int count;
 } ParameterKnowledge;

@@ -95,6 +95,7 @@ bool parameters_learn(Arena *arena, Function *function, const bool *is_fixed,
         if (old.kind == TYPE_TUPLE) continue;
         DTypeClass class = pointee_class(pointees.loaded[i], pointees.stored[i]);
         knowledge->is_cut[i] = pointees.loaded[i] & ROLE_CUT && class != CLASS_FLOAT;
+        knowledge->is_kept[i] = role & ROLE_KEPT;
         // Of what may be either the kernel makes a descriptor itself.
         bool is_either = role & ROLE_DESCRIPTOR && role & ROLE_POINTER;
         bool is_described = role & ROLE_DESCRIPTOR && !is_either;
@@ -149,7 +150,8 @@ bool parameters_settle(const Function *function, ParameterKnowledge *knowledge,
         knowledge->types[i].element.parameter_class = CLASS_SIGNED;
         changed = true;
     }
-    // What is left decides nothing; a kernel's parameter is a scalar then. A helper's may be a tile of any number.
+    // What is left decides nothing; a kernel's parameter is a scalar then, of floats if it ends among them. A helper's may be a
+    // tile of any number.
     bool may_decide = at_once || !changed;
     for (int i = 0; i < knowledge->count; i++) {
         const Parameter *parameter = &function->parameters[i];
@@ -158,7 +160,9 @@ bool parameters_settle(const Function *function, ParameterKnowledge *knowledge,
         if (function->definition && function->definition->parameters[i].is_variadic) continue;
         bool decides = is_mentioned(function, i);
         if (decides && !may_decide) continue;
-        knowledge->types[i] = scalar_of(is_kernel ? DTYPE_INT32 : DTYPE_ANY_NUMBER);
+        knowledge->types[i] = scalar_of(!is_kernel              ? DTYPE_ANY_NUMBER
+                                        : knowledge->is_kept[i] ? DTYPE_FLOAT32
+                                                                : DTYPE_INT32);
         may_decide = at_once || (may_decide && !decides);
         changed = true;
     }

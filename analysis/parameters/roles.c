@@ -195,6 +195,10 @@ static void roles_of_memory(Roles *roles, const Op *op) {
     const Value *pointer = op->operands[0];
     if (pointer->type.kind != TYPE_BLOCK_POINTER && pointer->type.kind != TYPE_DESCRIPTOR)
         role_add(roles, pointer, ROLE_POINTER);
+    DType element = pointer->type.element;
+    bool is_float = pointer->type.kind == TYPE_POINTER && dtype_class(element) == CLASS_FLOAT;
+    if (is_float && op_rows[op->code].effects & EFFECT_WRITES && op->operand_count > 1)
+        role_add(roles, op->operands[1], ROLE_KEPT);
     int mask = op_parameter_index(op->code, STR("mask"));
     if (mask >= 0 && op->operands[mask]) role_add(roles, op->operands[mask], ROLE_INT);
 }

@@ -206,6 +206,7 @@ typedef struct Backward {
     const Kernel *kernel;
     const char *reason;  // for REFUSED and NOT_DIFFERENTIABLE: one sentence
     Range reason_range;
+    bool only_fills;           // NOT_DIFFERENTIABLE, and no gradient is lost (kernel_only_fills)
     const char *kernel_text;   // the emitted kernels only
     const char *helper_text;   // combine functions that they need and the file lacks, or ""
     BackwardLaunch *launches;  // in this order, one after the other

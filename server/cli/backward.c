@@ -28,6 +28,7 @@ typedef struct Derivation {
     Report *report;  // findings for stderr
     LIST(Backward *) derived;
     int asked;    // kernels that should have a backward
+    int filling;  // kernels that only fill memory
     int lacking;  // launchers, and parts of gradients, that the module lacks
 } Derivation;
 
@@ -101,6 +102,8 @@ static void derive_one(Derivation *derivation, const Kernel *kernel) {
         LIST_PUSH(derivation->arena, &derivation->derived, backward);
         return;
     }
+    // Beside others a kernel that fills lacks nothing; named, or alone, it gives no module.
+    if (backward->only_fills) derivation->asked--, derivation->filling++;
     Range range =
         backward->reason_range.source ? backward->reason_range : kernel->definition->name_range;
     say("%s:%d: no backward for `%s`: %s", range.source->path, range_line(range),
@@ -284,7 +287,8 @@ static int backward_write(Derivation *derivation, const CommandTarget *target) {
     const char *text = emit_module(derivation, target);
     say_findings(derivation->report);
     if (!text) {
-        if (derivation->asked == 0) say("%s has no forward kernel to differentiate", target->path);
+        if (derivation->asked + derivation->filling == 0)
+            say("%s has no forward kernel to differentiate", target->path);
         return STATUS_FINDINGS;
     }
     int failed = 0;

@@ -116,6 +116,67 @@ def test_a_kernel_without_derivative_says_why(workspace: Workspace) -> None:
     assert result.stdout == ""
 
 
+FILL = """
+
+@triton.jit
+def fill(out_ptr, n, step, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + offsets, {value}, mask=offsets < n)
+"""
+FILL_LAUNCH = """
+
+import torch
+
+
+def filled({arguments}):
+    {before}
+    fill[(triton.cdiv(n, 16),)](out, n, {step}, BLOCK=16)
+    return out
+"""
+
+
+@pytest.mark.parametrize("value", ["0.0", "tl.zeros((BLOCK,), tl.float32)", "offsets.to(tl.float32)", "offsets * step",
+                                   "step", "tl.rand(n, offsets)", "(offsets == 3).to(tl.float32)"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "before", "step"),
+    [
+        (None, None, None),
+        ("n", "out = torch.empty(n)", "0.5"),
+        ("n, a, b", "out = torch.empty(n)", "(b - a) / n"),
+    ],
+)
+def test_a_kernel_that_fills_lacks_nothing(
+    workspace: Workspace, value: str, arguments: str, before: str, step: str
+) -> None:
+    launch = FILL_LAUNCH.format(arguments=arguments, before=before, step=step) if arguments else ""
+    workspace.write({"a.py": CLEAN + FILL.format(value=value) + launch})
+    result = workspace.tad("--backward", "a.py", "--no-proof")
+    assert result.status == 0, result.stderr
+    assert "`fill`: it only fills memory" in result.stderr
+    alone = workspace.tad("--backward", "a.py:fill", "--no-proof")
+    assert (alone.status, alone.stdout) == (1, "")
+
+
+@pytest.mark.parametrize(
+    ("value", "arguments", "before", "step"),
+    [
+        ("0.0", "out", "n = out.numel()", "1.0"),  # what `out` held has a gradient
+        ("0.0", "x", "out = x * 2; n = out.numel()", "1.0"),
+        ("offsets * step", "x, n", "out = torch.empty(n)", "max(x.item(), 0.0)"),
+        ("step", "x, n", "out = torch.empty(n)", "torch.norm(x).item()"),
+        ("tl.floor(tl.load(out_ptr + offsets))", "n", "out = torch.empty(n)", "1.0"),
+    ],
+)
+def test_a_fill_over_what_has_a_gradient_is_told(
+    workspace: Workspace, value: str, arguments: str, before: str, step: str
+) -> None:
+    launch = FILL_LAUNCH.format(arguments=arguments, before=before, step=step)
+    workspace.write({"a.py": CLEAN + FILL.format(value=value) + launch})
+    result = workspace.tad("--backward", "a.py", "--no-proof")
+    assert result.status == 1, result.stderr
+    assert "no backward for `fill`" in result.stderr
+
+
 SCATTER = (
     HEADER
     + """
@@ -465,18 +526,40 @@ def test_what_is_written_is_proved(workspace: Workspace, fake_runner: Path) -> N
 # What the worker's stand-in says of a kernel of this name: exit status, first line of the module, what stderr says.
 VERDICTS = {
     "proved": (0, '"""Backward of a.py, derived by tad-lsp.', "gradients proved, worst error"),
-    "wrong": (1, "# WARNING: the proof contradicts the gradients of `wrong`: dx[3]: expected 3", "WRONG GRADIENTS"),
-    "differing": (1, "# WARNING: the gradients of `differing` are not proved: dx[3] is", "are not proved: dx[3]"),
-    "racing": (1, "# WARNING: the gradients of `racing` are not proved: race in a launch", "are not proved: race in"),
-    "unsure": (0, "# NOT PROVED: the gradients of `unsure`: not finite", "gradients not proved: not finite"),
-    "late": (0, "# NOT PROVED: the gradients of `late`: out of time", "gradients not proved: incomplete: 7 checked"),
+    "wrong": (
+        1,
+        "# WARNING: the proof contradicts the gradients of `wrong`: dx[3]: expected 3",
+        "WRONG GRADIENTS",
+    ),
+    "differing": (
+        1,
+        "# WARNING: the gradients of `differing` are not proved: dx[3] is",
+        "are not proved: dx[3]",
+    ),
+    "racing": (
+        1,
+        "# WARNING: the gradients of `racing` are not proved: race in a launch",
+        "are not proved: race in",
+    ),
+    "unsure": (
+        0,
+        "# NOT PROVED: the gradients of `unsure`: not finite",
+        "gradients not proved: not finite",
+    ),
+    "late": (
+        0,
+        "# NOT PROVED: the gradients of `late`: out of time",
+        "gradients not proved: incomplete: 7 checked",
+    ),
     "refused": (0, "# NOT PROVED: the gradients of `refused`: no worker has proved them", ""),
     "dies": (0, "# NOT PROVED: the gradients of `dies`: no worker has proved them", ""),
 }
 
 
 @pytest.mark.parametrize("verdict", VERDICTS)
-def test_a_module_says_what_is_not_proved(workspace: Workspace, fake_runner: Path, verdict: str) -> None:
+def test_a_module_says_what_is_not_proved(
+    workspace: Workspace, fake_runner: Path, verdict: str
+) -> None:
     status, first, said = VERDICTS[verdict]
     workspace.write({"a.py": HEADER + KERNEL.replace("scale_kernel", verdict)})
     result = workspace.tad("--backward", "a.py", "-o", "b.py", "--runner", fake_runner)
@@ -506,7 +589,9 @@ def test_no_worker_is_no_failure(workspace: Workspace) -> None:
     assert result.status == 0
     assert result.stderr.count("/no/such/runner") == 1
     assert "scale_kernel_backward" in functions(result.stdout)
-    assert result.stdout.startswith("# NOT PROVED: the gradients of `scale_kernel`: no worker has proved them\n")
+    assert result.stdout.startswith(
+        "# NOT PROVED: the gradients of `scale_kernel`: no worker has proved them\n"
+    )
 
 
 HALVES = (

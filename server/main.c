@@ -6,6 +6,7 @@
 #include "autodiff/passes.h"
 #include "base/budget.h"
 #include "base/escape.h"
+#include "server/model/model.h"
 #include "server/settings/options.h"
 
 /// A line for each evaluation of a launch: tests count them.
@@ -31,6 +32,7 @@ static void say_derived(const Snapshot *snapshot, const Kernel *kernel) {
 static void say_steps(void) { say("steps: %lld", (long long)steps_taken); }
 
 int main(int argument_count, char **arguments) {
+    model_keys_take();                                      // before anything is started
     if (getenv("TAD_VERIFY_PASSES")) passes_verify_each();  // the tests say so
     if (getenv("TAD_WATCH_STEPS")) atexit(say_steps);
     if (getenv("TAD_WATCH_LAUNCHES")) host_launch_watch(say_evaluated);

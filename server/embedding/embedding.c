@@ -91,6 +91,8 @@ Error embedding_ask(Arena *arena, const ModelSettings *settings, double max_seco
                     StoredKernel *kernels, int count, int64_t *tokens) {
     HttpRequest request = {.url = model_embedding_url(arena, settings),
                            .headers = chat_headers(arena, settings, false),
+                           .secret_header = chat_key_header(settings),
+                           .secret = settings->key,
                            .body = body_of(arena, settings, kernels, count),
                            .proxy = settings->proxy,
                            .ca_file = settings->ca_file,

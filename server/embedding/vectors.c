@@ -1,8 +1,6 @@
 // The index is never held while the network is waited for.
 #include "server/embedding/vectors.h"
 
-#include <sys/resource.h>
-
 #include "server/embedding/embedding.h"
 #include "server/model/agreement.h"
 #include "server/report/report.h"
@@ -19,8 +17,6 @@ static Error settings_of(Arena *arena, const char *workspace, ModelSettings *set
                          const char **embedding) {
     double weight;
     *embedding = NULL;
-    // A key has no place in a core file.
-    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     Error error = model_settings_embedding(arena, workspace, true, settings);
     if (!error) *embedding = model_embedding(arena, workspace, &weight);
     return error;
@@ -54,7 +50,7 @@ typedef struct VectorRun {
     double started_s;
     int done, wanted;
     int64_t tokens;
-    const char *model, *key;
+    const char *model;
     Error error;
 } VectorRun;
 
@@ -91,9 +87,6 @@ static void update_root(VectorRun *run, const char *root) {
     const char *workspace = workspace_of(run->arena, inside);
     ModelSettings settings;
     run->error = settings_of(run->arena, workspace, &settings, &embedding);
-    // The first who asks takes it out of the environment.
-    if (settings.key) run->key = settings.key;
-    settings.key = run->key;
     if (run->error || !embedding) return;
     StoredKernels wanted = wanted_below(run, root, embedding);
     int count = wanted.list.count;

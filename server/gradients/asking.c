@@ -220,9 +220,10 @@ static Error start_child(Asking *asking, const char *phases) {
     }
     LIST_PUSH(arena, &command, NULL);
     ProcessEvents events = {child_wrote, child_told, child_exited, asking};
-    // It is this program, and needs the key.
-    Error error = process_start(asking->askings->server->loop, arena, command.items,
-                                ENVIRONMENT_OWN, &events, &asking->child);
+    bool needs_key = asking->kind == &asks_model;
+    Error error =
+        process_start(asking->askings->server->loop, arena, command.items,
+                      needs_key ? ENVIRONMENT_KEYED : ENVIRONMENT_OWN, &events, &asking->child);
     if (error) return error;
     process_write(asking->child, request->text->analysed.data, request->text->analysed.size);
     process_close_input(asking->child);

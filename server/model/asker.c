@@ -48,6 +48,8 @@ static Error ask_server(Asker *asker, const char *body, ChatReply *reply) {
     Arena *arena = asker->arena;
     HttpRequest request = {.url = chat_url(arena, settings),
                            .headers = chat_headers(arena, settings, false),
+                           .secret_header = chat_key_header(settings),
+                           .secret = settings->key,
                            .body = body,
                            .proxy = settings->proxy,
                            .ca_file = settings->ca_file,

@@ -13,19 +13,20 @@ const char *chat_url(Arena *arena, const ModelSettings *settings) {
                         settings->api == MODEL_ANTHROPIC ? "messages" : "chat/completions");
 }
 
+const char *chat_key_header(const ModelSettings *settings) {
+    return settings->api == MODEL_ANTHROPIC ? "x-api-key: " : "Authorization: Bearer ";
+}
+
 const char *const *chat_headers(Arena *arena, const ModelSettings *settings, bool shows) {
     LIST(const char *) headers = {0};
     bool is_anthropic = settings->api == MODEL_ANTHROPIC;
     LIST_PUSH(arena, &headers, "Content-Type: application/json");
     LIST_PUSH(arena, &headers, "User-Agent: tad-lsp/" TAD_VERSION);
     if (is_anthropic) LIST_PUSH(arena, &headers, "anthropic-version: 2023-06-01");
-    if (settings->key) {
-        const char *key = shows ? arena_printf(arena, "(the value of $%s)", settings->key_variable)
-                                : settings->key;
-        LIST_PUSH(
-            arena, &headers,
-            arena_printf(arena, is_anthropic ? "x-api-key: %s" : "Authorization: Bearer %s", key));
-    }
+    if (settings->key && shows)
+        LIST_PUSH(arena, &headers,
+                  arena_printf(arena, "%s(the value of $%s)", chat_key_header(settings),
+                               settings->key_variable));
     LIST_PUSH(arena, &headers, NULL);
     return headers.items;
 }

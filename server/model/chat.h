@@ -22,8 +22,10 @@ typedef struct ChatReply {
 
 /// Where the request goes.
 const char *chat_url(Arena *arena, const ModelSettings *settings);
-/// NULL-terminated. With `shows` as a person may see them: the key is not in them.
+/// NULL-terminated, without the one that holds the key; `shows`: for a person, who is told of that one.
 const char *const *chat_headers(Arena *arena, const ModelSettings *settings, bool shows);
+/// What the header with the key begins with.
+const char *chat_key_header(const ModelSettings *settings);
 /// What is sent, byte for byte.
 const char *chat_body(Arena *arena, const ModelSettings *settings, const Chat *chat);
 /// Whether the answer has come to its end.

@@ -2,10 +2,10 @@
 #include "server/model/model.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 
 #include "analysis/syntax/toml.h"
 #include "server/network/http.h"
+#include "server/system/environment.h"
 #include "server/system/files.h"
 #include "server/system/private.h"
 
@@ -106,15 +106,28 @@ static Error read_file(Arena *arena, const char *workspace, ModelSettings *setti
 }
 
 static Error take_key(Arena *arena, ModelSettings *settings) {
-    const char *key = getenv(settings->key_variable);
-    if (!key || !*key) return NULL;
+    secret_take(settings->key_variable);
+    const char *key = secret_of(settings->key_variable);
+    if (!key) return NULL;
     for (const char *at = key; *at; at++)
         if (!isgraph((unsigned char)*at) || *at == '"' || *at == '\\')
             return arena_printf(arena, "$%s holds something that is no key",
                                 settings->key_variable);
-    settings->key = arena_strdup(arena, key);
-    unsetenv(settings->key_variable);
+    settings->key = key;
     return NULL;
+}
+
+void model_keys_take(void) {
+    Arena *arena = arena_new();
+    ModelSettings settings = model_settings_default();
+    const char *missing = NULL;
+    secret_take(settings.key_variable);
+    secret_take(settings.embedding_key_variable);
+    // What is wrong with the file is said by who needs it.
+    (void)read_file(arena, NULL, &settings, &missing);
+    secret_take(settings.key_variable);
+    secret_take(settings.embedding_key_variable);
+    arena_free(arena);
 }
 
 Error model_settings_refuse(Arena *arena, ModelSettings *settings) {

@@ -17,7 +17,7 @@ typedef struct ModelSettings {
     double temperature;           // negative: not said
     const char *effort;           // NULL: not said
     const char *key_variable;     // its name
-    const char *key;              // its value, for headers alone; NULL: it has none
+    const char *key;              // its value, which nobody copies; NULL: it has none
     const char *proxy, *ca_file;  // NULL: not said
     double max_iters, max_stalls, max_tokens, max_seconds;
     double price_input, price_output;  // of a million tokens; negative: not said
@@ -27,8 +27,10 @@ typedef struct ModelSettings {
     Json *phases;  // {phase: {setting: value}}, what a phase has in their place; NULL: nothing
 } ModelSettings;
 
-/// Reads the user's file and the options. A file that lies in `workspace`, or that others may write to, is refused. The key is
-/// taken out of the environment: no child inherits it.
+/// Takes the keys that the user's file names, and those of the usual variables, out of the environment (secret_take): first thing in each
+/// process, so that none of its children inherits one.
+void model_keys_take(void);
+/// Reads the user's file and the options. A file that lies in `workspace`, or that others may write to, is refused.
 Error model_settings_read(Arena *arena, const Options *options, const char *workspace,
                           ModelSettings *settings);
 /// The same without options and without the key, for who only wants to know whether there is a model.

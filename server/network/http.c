@@ -5,10 +5,12 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 #include <time.h>
 
+#include "server/system/environment.h"
 #include "server/system/loop.h"
 
 enum {
@@ -51,6 +53,12 @@ enum {
     CURLE_BAD_CA_FILE = 77,
 };
 
+/// struct curl_slist
+typedef struct CurlList {
+    char *data;
+    struct CurlList *next;
+} CurlList;
+
 typedef struct CurlLibrary {
     int (*global_init)(long flags);
     void *(*easy_init)(void);
@@ -59,8 +67,8 @@ typedef struct CurlLibrary {
     int (*easy_getinfo)(void *handle, int info, ...);
     void (*easy_cleanup)(void *handle);
     const char *(*easy_strerror)(int code);
-    void *(*slist_append)(void *list, const char *text);
-    void (*slist_free_all)(void *list);
+    CurlList *(*slist_append)(CurlList *list, const char *text);
+    void (*slist_free_all)(CurlList *list);
 } CurlLibrary;
 
 static CurlLibrary curl;
@@ -172,7 +180,7 @@ static int take_progress(void *context, int64_t a, int64_t b, int64_t c, int64_t
 
 static uint64_t now_ms(void) { return clock_ns() / 1000000; }
 
-static void set_up(void *handle, HttpTry *attempt, void *headers, char *error) {
+static void set_up(void *handle, HttpTry *attempt, CurlList *headers, char *error) {
     const HttpRequest *request = attempt->request;
     uint64_t now = now_ms();
     curl.easy_setopt(handle, CURL_URL, request->url);
@@ -200,20 +208,40 @@ static void set_up(void *handle, HttpTry *attempt, void *headers, char *error) {
         curl.easy_setopt(handle, CURL_PROXY, request->proxy);
 }
 
+static CurlList *headers_new(const HttpRequest *request) {
+    CurlList *headers = NULL;
+    for (const char *const *at = request->headers; *at; at++)
+        headers = curl.slist_append(headers, *at);
+    if (!request->secret) return headers;
+    size_t size = strlen(request->secret_header) + strlen(request->secret) + 1;
+    char *text = secret_room(size);
+    if (text) {
+        snprintf(text, size, "%s%s", request->secret_header, request->secret);
+        headers = curl.slist_append(headers, text);
+    }
+    secret_room_free(text, size);
+    return headers;
+}
+
+static void headers_free(CurlList *headers) {
+    for (const CurlList *at = headers; at; at = at->next)
+        explicit_bzero(at->data, strlen(at->data));
+    curl.slist_free_all(headers);
+}
+
 /// `*is_final`: another attempt would come to the same.
 static Error perform(Arena *arena, HttpTry *attempt, bool *is_final) {
     char detail[ERROR_BYTES] = "";
-    void *handle = curl.easy_init(), *headers = NULL;
+    void *handle = curl.easy_init();
     *is_final = true;
     if (!handle) return "libcurl has no room for a request";
-    for (const char *const *at = attempt->request->headers; *at; at++)
-        headers = curl.slist_append(headers, *at);
+    CurlList *headers = headers_new(attempt->request);
     set_up(handle, attempt, headers, detail);
     int code = curl.easy_perform(handle);
     long status = 0;
     curl.easy_getinfo(handle, CURL_RESPONSE_CODE, &status);
     curl.easy_cleanup(handle);
-    curl.slist_free_all(headers);
+    headers_free(headers);
     attempt->answer->status = (int)status;
     attempt->answer->body = (Str){buffer_text(&attempt->body), attempt->body.size};
     if (code == 0) return NULL;
@@ -243,6 +271,7 @@ Error http_post(Arena *arena, const HttpRequest *request, HttpIsWhole *is_whole,
     pthread_once(&once, curl_open);
     *answer = (HttpAnswer){0};
     if (!curl_is_there) return "libcurl.so.4 is not on this machine";
+    if (request->secret) secrets_seal_process();  // libcurl and its TLS have copies of their own
     uint64_t until = now_ms() + (uint64_t)(request->max_seconds * 1000);
     for (uint64_t pause_ms = FIRST_WAIT_MS;; pause_ms *= 2) {
         HttpTry attempt = {request, answer, buffer_new(arena), false, until};

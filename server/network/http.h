@@ -8,6 +8,8 @@
 typedef struct HttpRequest {
     const char *url;
     const char *const *headers;  // `Name: value`, NULL-terminated
+    const char *secret_header;   // `Name: ` or `Name: word `, before the secret
+    const char *secret;          // NULL: none. It is copied for libcurl alone, and overwritten
     const char *body;
     const char *proxy, *ca_file;  // NULL: those of libcurl and of its environment
     double max_seconds;           // for all tries together

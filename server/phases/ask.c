@@ -2,7 +2,6 @@
 #include "server/phases/ask.h"
 
 #include <stdio.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "autodiff/backward.h"
@@ -510,8 +509,6 @@ static int ask_file(Ask *ask) {
 }
 
 int command_ask(const Options *options) {
-    // A key has no place in a core file.
-    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     Arena *arena = arena_new();
     Ask ask = {.arena = arena,
                .options = options,

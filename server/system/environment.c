@@ -30,8 +30,19 @@ static bool is_given(const char *entry, EnvironmentKind kind) {
     return false;
 }
 
+/// Secrets stay where they are: the list points at them.
+static char **environment_with_secrets(Arena *arena) {
+    size_t count = 0;
+    while (environ && environ[count]) count++;
+    char **given = ARENA_ARRAY(arena, char *, count + SECRETS_MOST + 1);
+    memcpy(given, environ, count * sizeof *given);
+    given[count + (size_t)secrets_list(given + count)] = NULL;
+    return given;
+}
+
 char **environment_for(Arena *arena, EnvironmentKind kind) {
     if (kind == ENVIRONMENT_OWN) return NULL;
+    if (kind == ENVIRONMENT_KEYED) return environment_with_secrets(arena);
     size_t most = 0, count = 0;
     while (environ && environ[most]) most++;
     char **given = ARENA_ARRAY(arena, char *, most + 1);

@@ -125,7 +125,7 @@ ROOMS = {
         },
         "gradients": {"times", "queues", "session", "proofs", "text", "settings", "system"},
         "requests": {"gradients", "queues", "session", "cli", "model", "retrieval", "text", "system"},
-        ".": {"requests", "gradients", "queues", "session", "crash", "settings"},
+        ".": {"requests", "gradients", "queues", "session", "crash", "model", "settings"},
     },
 }
 

@@ -126,6 +126,26 @@ static MeetingOutcome outcome_of(Check *check, const Instance *instance,
     return outcome;
 }
 
+bool instance_torn_by(Check *check, const Op *op, const Constant *const *values, bool *mentions) {
+    int count = check->function->parameter_count;
+    DimMeetings meetings = {.check = check};
+    const Instance instance = {.values = values,
+                               .varies = ARENA_ARRAY(check->arena, bool, count + 1)};
+    bool is_torn = false;
+    find_meetings(&meetings, op);
+    for (int i = 0; i < meetings.count; i++) {
+        const DimMeeting *meeting = &meetings.items[i];
+        if (outcome_of(check, &instance, meeting).kind != OUTCOME_FAILS) continue;
+        is_torn = true;
+        for (int p = 0; p < count; p++) {
+            const Value *parameter = check->function->parameters[p].value;
+            mentions[p] |=
+                poly_mentions(meeting->a, parameter) || poly_mentions(meeting->b, parameter);
+        }
+    }
+    return is_torn;
+}
+
 /* ---- the kernel with numbers ---- */
 
 static bool find_failed_assertion(void *context, Op *op) {

@@ -36,6 +36,10 @@ bool instance_number(Check *check, const Instance *instance, const Poly *poly, i
 /// an assertion rules the instance out.
 Function *instance_lower(Check *check, const Constant *const *values, const Diagnostics **said);
 
+/// Notes the parameters of the dims that the operation takes for equal, and that these numbers (by parameter, NULL where open) make
+/// unequal. False where there are none.
+bool instance_torn_by(Check *check, const Op *op, const Constant *const *values, bool *mentions);
+
 /// One launch with numbers, and the kernel lowered with them.
 typedef struct TriedLaunch {
     const HostLaunch *launch;

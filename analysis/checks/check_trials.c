@@ -355,9 +355,15 @@ static void check_trial(Check *check, const LaunchSite *site, bool keeps_blocks)
         if (is_tall) real.sizes = HOST_SIZES_EIGHTFOLD_TALL;
         if (is_whole) real.sizes = HOST_SIZES_WHOLE;
         bool is_tried = try_launch(check, site, real, CONFIRMING_STEPS, &tried);
-        if ((!is_tried || tried.trial->is_cut) && !is_whole) {
-            real.sizes = is_tall ? HOST_SIZES_TALL : HOST_SIZES_USUAL;
+        // what is too much along all axes may be tried along one
+        static const HostSizes fewer[] = {HOST_SIZES_LONG, HOST_SIZES_USUAL},
+                               fewer_tall[] = {HOST_SIZES_LONG_TALL, HOST_SIZES_TALL};
+        for (int k = 0; k < 2 && (!is_tried || tried.trial->is_cut) && !is_whole; k++) {
+            real.sizes = is_tall ? fewer_tall[k] : fewer[k];
             is_tried = try_launch(check, site, real, CONFIRMING_STEPS, &tried);
+            if (k == 1 || !is_tried) continue;
+            if (look_at(check, &tried, true)) return;
+            is_tried = false;
         }
         if (is_tried && look_at(check, &tried, true)) return;
     }

@@ -1,5 +1,8 @@
 // A launch with numbers that its launcher could have, and what Triton refuses of the kernel under these.
 #include "analysis/checks/check_instances.h"
+
+#include <string.h>
+
 #include "analysis/host/launch_concrete.h"
 #include "analysis/ir/limits.h"
 #include "base/budget.h"
@@ -119,9 +122,28 @@ static void mention(const FaultyOp *fault, const Value *value) {
     }
 }
 
-/// The numbers of the launch that the operation's shapes are made of.
-static bool mentioned_at(Check *check, Range range, bool *mentions) {
+static const Constant *const *whole_numbers(Check *check, const TriedLaunch *tried) {
+    int count = check->function->parameter_count;
+    const Constant **values = ARENA_ARRAY(check->arena, const Constant *, count + 1);
+    for (int p = 0; p < count; p++) {
+        const ConcreteArgument *argument = &tried->concrete->arguments[p];
+        if (argument->kind == CONCRETE_SCALAR && argument->constant.kind == CONSTANT_INT)
+            values[p] = &argument->constant;
+    }
+    return values;
+}
+
+/// The numbers of the launch that the operation's shapes are made of; where two dims are unequal, those of these.
+static bool mentioned_at(Check *check, const TriedLaunch *tried, Range range, bool *mentions) {
     FaultyOp fault = {.check = check, .range = range, .mentions = mentions};
+    const Constant *const *values = whole_numbers(check, tried);
+    for (LIST_EACH(int, i, check->ops)) {
+        const Op *op = check->ops.items[i];
+        if (op->range.source == range.source && op->range.start == range.start &&
+            op->range.end == range.end)
+            fault.is_found |= instance_torn_by(check, op, values, mentions);
+    }
+    if (fault.is_found) return true;
     for (LIST_EACH(int, i, check->ops)) {
         const Op *op = check->ops.items[i];
         if (op->range.source != range.source || op->range.start < range.start ||
@@ -134,6 +156,22 @@ static bool mentioned_at(Check *check, Range range, bool *mentions) {
     return fault.is_found;
 }
 
+/// Whether the launch passes the number rounded up to a power of two, too, and the kernel uses that nowhere.
+static bool has_rounded_up(Check *check, const TriedLaunch *tried, int number) {
+    const HostArgument *arguments = tried->launch->arguments;
+    if (!arguments[number].value) return false;
+    const char *text = host_print(check->arena, arguments[number].value);
+    for (int p = 0; p < check->function->parameter_count; p++) {
+        const HostValue *rounded = arguments[p].value;
+        if (rounded && check->function->parameters[p].is_constexpr &&
+            rounded->kind == HOST_OPERATION && rounded->operation == HOST_OP_NEXT_POWER_OF_2 &&
+            strcmp(host_print(check->arena, rounded->items[0]), text) == 0 &&
+            !check_uses(check, check->function->parameters[p].value)->list.count)
+            return true;
+    }
+    return false;
+}
+
 /// Whether the kernel compares something with a number that is the block's own: then the mask, which is there for a block that is
 /// longer, always holds.
 static bool is_bound_by_itself(Check *check, const TriedLaunch *tried, const bool *mentions) {
@@ -143,6 +181,7 @@ static bool is_bound_by_itself(Check *check, const TriedLaunch *tried, const boo
         const Value *bound = check_strip(op->operands[op->code == OP_LT]);
         if (!bound || !check_is_parameter(bound)) continue;
         const ConcreteArgument *number = &tried->concrete->arguments[bound->index];
+        if (mentions[bound->index] && has_rounded_up(check, tried, bound->index)) return true;
         for (int p = 0; p < check->function->parameter_count; p++) {
             const ConcreteArgument *block = &tried->concrete->arguments[p];
             if (mentions[p] && p != bound->index && number->kind == CONCRETE_SCALAR &&
@@ -159,7 +198,7 @@ static void tell_fault(Check *check, const LaunchFault *fault, int tries) {
     int count = check->function->parameter_count;
     bool *mentions = ARENA_ARRAY(check->arena, bool, count + 1);
     bool is_range = fault->said->id == DIAGNOSTIC_ARANGE_NOT_POWER_OF_TWO;
-    if (!mentioned_at(check, fault->said->range, mentions) ||
+    if (!mentioned_at(check, &fault->tried, fault->said->range, mentions) ||
         (fault->is_lengths_own && !is_bound_by_itself(check, &fault->tried, mentions)))
         return;
     Leaves leaves = {0};
@@ -185,21 +224,50 @@ static void tell_fault(Check *check, const LaunchFault *fault, int tries) {
     launch_relate(check, said, &fault->tried);
 }
 
+/// Whether a constexpr that the launcher computes is 1, which any range may have: larger sizes may tell more.
+static bool has_length_of_one(const Check *check, const TriedLaunch *tried) {
+    for (int p = 0; p < check->function->parameter_count; p++) {
+        const HostArgument *given = &tried->launch->arguments[p];
+        const ConcreteArgument *argument = &tried->concrete->arguments[p];
+        if (check->function->parameters[p].is_constexpr && given->value &&
+            given->value->kind == HOST_OPERATION && argument->kind == CONCRETE_SCALAR &&
+            argument->constant.kind == CONSTANT_INT && argument->constant.integer == 1)
+            return true;
+    }
+    return false;
+}
+
 void check_launch_values(Check *check, const LaunchSite *site) {
-    static const HostSizes choices[] = {HOST_SIZES_USUAL, HOST_SIZES_EVEN, HOST_SIZES_LARGE,
-                                        HOST_SIZES_SMALL, HOST_SIZES_USUAL};
-    enum { CHOICES = sizeof choices / sizeof *choices };
+    static const struct {
+        HostSizes sizes;
+        uint64_t seed;
+        bool flips;  // what is optional is there, and flags are the other way round
+        bool
+            keeps_lengths;  // without what the kernel asks of its lengths: does the launcher see to it?
+    } choices[] = {
+        {HOST_SIZES_USUAL, 0, false, false}, {HOST_SIZES_EVEN, 1, false, false},
+        {HOST_SIZES_LARGE, 2, false, false}, {HOST_SIZES_SMALL, 3, false, false},
+        {HOST_SIZES_EVEN, 1, true, false},   {HOST_SIZES_SMALL, 3, true, false},
+        {HOST_SIZES_USUAL, 4, false, true},  {HOST_SIZES_EIGHTFOLD, 4, false, true},
+    };
     LaunchFaults faults = {.count = 0};
     int tries = 0;
-    for (size_t i = 0; i < CHOICES; i++) {
+    bool has_flags = false, has_small_lengths = false;
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
         TriedLaunch tried;
-        // the last time without what the kernel asks of its lengths: does the launcher see to it?
         HostPolicy policy = {.keep_blocks = true,
-                             .sizes = choices[i],
-                             .seed = i,
+                             .sizes = choices[i].sizes,
+                             .seed = choices[i].seed,
+                             .variant = choices[i].flips ? -1 : 0,
                              .function = check->function,
-                             .keeps_lengths = i + 1 == CHOICES};
-        if (!launch_lower(check, site, policy, &tried)) continue;
+                             .keeps_lengths = choices[i].keeps_lengths};
+        if ((choices[i].flips && !has_flags) ||
+            (choices[i].sizes == HOST_SIZES_EIGHTFOLD && !has_small_lengths))
+            continue;
+        bool is_lowered = launch_lower(check, site, policy, &tried);
+        has_flags |= tried.launch->flag_count > 0;
+        if (!is_lowered) continue;
+        has_small_lengths |= has_length_of_one(check, &tried);
         tries += !policy.keeps_lengths;
         note_faults(check, &faults, &tried, policy.keeps_lengths);
     }

@@ -138,6 +138,36 @@ static void note_equalities(Host *host) {
     }
 }
 
+/// The one tensor that a value is made of sizes of, or NULL.
+static const HostInput *tensor_of_sizes(const HostValue *value) {
+    if (value->kind == HOST_SIZE) return value->input;
+    const HostInput *tensor = NULL;
+    for (int i = 0; value->kind == HOST_OPERATION && i < value->count; i++) {
+        if (value->items[i]->kind == HOST_CONSTANT) continue;
+        const HostInput *found = tensor_of_sizes(value->items[i]);
+        if (!found || (tensor && tensor != found)) return NULL;
+        tensor = found;
+    }
+    return tensor;
+}
+
+/// `x.shape[1] % n == 0` says what `n` may be: it is as much the tensor's as its sizes are.
+static void note_divisors(Host *host) {
+    for (int i = 0; i < host->constraints.count; i++) {
+        const HostConstraint *constraint = &host->constraints.items[i];
+        const HostValue *equal = constraint->condition;
+        if (!constraint->want || constraint->weight < HOST_MUST || equal->kind != HOST_OPERATION ||
+            equal->operation != HOST_OP_EQUAL)
+            continue;
+        const HostValue *rest = equal->items[0], *zero = equal->items[1];
+        bool is_rest = rest->kind == HOST_OPERATION && rest->operation == HOST_OP_MODULO &&
+                       zero->kind == HOST_CONSTANT && zero->constant.integer == 0;
+        if (is_rest && rest->items[1]->kind == HOST_INPUT &&
+            rest->items[1]->input->kind == INPUT_INT)
+            rest->items[1]->input->divides = tensor_of_sizes(rest->items[0]);
+    }
+}
+
 static HostLaunch *launch_new(Arena *arena, const Asked *asked) {
     HostLaunch *launch = ARENA_NEW(arena, HostLaunch);
     launch->site = asked->site;
@@ -164,6 +194,7 @@ static HostLaunch *evaluate(Arena *arena, const Asked *asked) {
     launch->flag_count = host.flag_count;
     launch->is_reached = host.is_reached && host_constraints_hold(&host);
     note_equalities(&host);
+    note_divisors(&host);
     LIST(HostInput *) inputs = {0};
     for (int arguments = 1; arguments >= 0; arguments--)
         for (int i = 0; i < host.inputs.count; i++)

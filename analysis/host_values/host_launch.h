@@ -39,7 +39,9 @@ typedef struct HostInput {
     unsigned strides_from_front, strides_from_end;  // a bit for each axis whose stride it looks at
     DTypeCode
         dtype;  // of a tensor, or the value of INPUT_DTYPE; DTYPE_UNKNOWN: floating, not said which
-    Constant constant;          // of a scalar
+    Constant constant;  // of a scalar
+    const struct HostInput
+        *divides;               // of a number: a condition wants it to divide a size of this tensor
     struct HostTensor *tensor;  // of this evaluation, made on first use
 } HostInput;
 
@@ -180,6 +182,8 @@ typedef enum HostSizes {
     HOST_SIZES_TALL,       // the usual ones the other way round: what is larger there is less here
     HOST_SIZES_EIGHTFOLD_TALL,
     HOST_SIZES_TINY,  // two along each axis: any block is larger
+    HOST_SIZES_LONG,  // eightfold along what is last, few rows
+    HOST_SIZES_LONG_TALL,
     HOST_SIZES_COUNT,
 } HostSizes;
 

@@ -13,6 +13,11 @@ static bool same_leaf(const HostValue *a, const HostValue *b) {
     return a->kind == b->kind && a->input == b->input && a->axis == b->axis;
 }
 
+/// The tensor that a leaf is of: a number that divides one of its sizes counts as one.
+static const HostInput *owner_of(const HostValue *leaf) {
+    return leaf->kind == HOST_INPUT && leaf->input->divides ? leaf->input->divides : leaf->input;
+}
+
 static void add_leaf(Leaves *leaves, const HostValue *leaf) {
     for (int i = 0; i < leaves->count; i++)
         if (same_leaf(leaves->items[i], leaf)) return;
@@ -34,7 +39,12 @@ static void add_value(Leaves *leaves, const HostValue *value) {
         add_leaf(leaves, value);
         break;
     // a number that the caller chooses may have to fit sizes without a word
-    case HOST_INPUT: leaves->is_open |= value->input->kind == INPUT_INT; break;
+    case HOST_INPUT:
+        if (value->input->divides)
+            add_leaf(leaves, value);
+        else
+            leaves->is_open |= value->input->kind == INPUT_INT;
+        break;
     case HOST_RANK: leaves->is_open |= !value->input->is_rank_certain; break;
     case HOST_CONSTANT:
     case HOST_DTYPE:
@@ -68,7 +78,7 @@ void leaves_add_argument(Leaves *leaves, const HostLaunch *launch, int parameter
 
 bool leaves_are_of_one(const Leaves *leaves) {
     for (int i = 1; i < leaves->count; i++)
-        if (leaves->items[i]->input != leaves->items[0]->input) return false;
+        if (owner_of(leaves->items[i]) != owner_of(leaves->items[0])) return false;
     return !leaves->is_open;
 }
 
@@ -85,11 +95,11 @@ static bool is_equal_to(const HostLaunch *launch, const HostValue *a, const Host
 
 /// Whether all are sizes of one tensor.
 static bool are_of_one(const Leaves *leaves, const Leaves *others) {
-    const HostInput *input = leaves->count ? leaves->items[0]->input : NULL;
+    const HostInput *input = leaves->count ? owner_of(leaves->items[0]) : NULL;
     for (int i = 0; i < leaves->count; i++)
-        if (leaves->items[i]->input != input) return false;
+        if (owner_of(leaves->items[i]) != input) return false;
     for (int i = 0; i < others->count; i++)
-        if (others->items[i]->input != input) return false;
+        if (owner_of(others->items[i]) != input) return false;
     return input != NULL;
 }
 
@@ -98,6 +108,7 @@ static bool have_open_ranks(const Leaves *leaves) {
     for (int i = 0; i < leaves->count; i++) {
         const HostInput *input = leaves->items[i]->input;
         int axes = 0;
+        if (leaves->items[i]->kind != HOST_SIZE) continue;
         for (int k = 0; k < leaves->count; k++) axes += leaves->items[k]->input == input;
         if (!input->is_rank_certain && axes < input->rank) return true;
     }
@@ -228,7 +239,7 @@ static bool is_named_by_launch(const HostLaunch *launch, const Function *general
 
 /// Whether two sizes of one tensor would be one if `a` were `b`.
 static bool would_join(const HostLaunch *launch, const HostValue *a, const HostValue *b) {
-    if (a->input == b->input) return true;
+    if (owner_of(a) == owner_of(b)) return true;
     for (int i = 0; i < launch->equalities.count; i++) {
         const HostEquality *equal = &launch->equalities.items[i];
         for (int turn = 0; turn < 2; turn++) {
@@ -243,7 +254,7 @@ static bool would_join(const HostLaunch *launch, const HostValue *a, const HostV
 
 bool leaves_have_ranks(const Leaves *leaves) {
     for (int i = 0; i < leaves->count; i++)
-        if (!leaves->items[i]->input->is_rank_certain) return false;
+        if (!owner_of(leaves->items[i])->is_rank_certain) return false;
     return true;
 }
 

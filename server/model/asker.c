@@ -39,8 +39,11 @@ static Error status_error(Asker *asker, const HttpAnswer *answer) {
                           : answer->status == 404 ? " (the endpoint, or the model's name)"
                           : answer->status == 429 ? " (too many requests)"
                                                   : "";
-    return arena_printf(asker->arena, "the server answers %d%s%s%s", answer->status, meaning,
-                        *said ? ": " : "", said);
+    const char *wish = "";
+    if ((answer->status == 429 || answer->status >= 500) && answer->retry_after_s > 0)
+        wish = arena_printf(asker->arena, " (it asks to wait %.0f s)", answer->retry_after_s);
+    return arena_printf(asker->arena, "the server answers %d%s%s%s%s", answer->status, meaning,
+                        *said ? ": " : "", said, wish);
 }
 
 static Error ask_server(Asker *asker, const char *body, ChatReply *reply) {

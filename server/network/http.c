@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 #include <time.h>
 
@@ -17,8 +18,9 @@ enum {
     MOST_BYTES = 4 * 1000 * 1000,  // of an answer: a thousand times what is asked for
     MOST_TRIES = 4,
     CONNECT_MS = 15000,
-    FIRST_WAIT_MS = 500,  // before the second attempt
-    ERROR_BYTES = 256,    // CURL_ERROR_SIZE
+    FIRST_WAIT_MS = 500,   // before the second attempt
+    LONGEST_WAIT_S = 600,  // that a server may ask for
+    ERROR_BYTES = 256,     // CURL_ERROR_SIZE
 };
 
 /// CURLOPT_*
@@ -49,7 +51,8 @@ enum {
     CURL_GLOBAL_ALL = 3,
     CURL_HTTP_AND_HTTPS = 3,  // CURLPROTO
     CURLE_TIMED_OUT = 28,
-    CURLE_NO_CERTIFICATE = 60,
+    CURLE_OTHER_HOST = 51,  // before 7.62
+    CURLE_BAD_CERTIFICATE = 60,
     CURLE_BAD_CA_FILE = 77,
 };
 
@@ -69,6 +72,7 @@ typedef struct CurlLibrary {
     const char *(*easy_strerror)(int code);
     CurlList *(*slist_append)(CurlList *list, const char *text);
     void (*slist_free_all)(CurlList *list);
+    time_t (*getdate)(const char *text, const time_t *unused);
 } CurlLibrary;
 
 static CurlLibrary curl;
@@ -88,7 +92,7 @@ static void curl_open(void) {
         {"curl_easy_setopt", &curl.easy_setopt},       {"curl_easy_perform", &curl.easy_perform},
         {"curl_easy_getinfo", &curl.easy_getinfo},     {"curl_easy_cleanup", &curl.easy_cleanup},
         {"curl_easy_strerror", &curl.easy_strerror},   {"curl_slist_append", &curl.slist_append},
-        {"curl_slist_free_all", &curl.slist_free_all},
+        {"curl_slist_free_all", &curl.slist_free_all}, {"curl_getdate", &curl.getdate},
     };
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         void *found = dlsym(library, functions[i].name);
@@ -137,6 +141,7 @@ typedef struct HttpTry {
     Buffer body;
     bool is_too_large;
     uint64_t until_ms;
+    time_t date, retry_date;  // as the server says them; -1: it does not
 } HttpTry;
 
 static size_t take_body(char *data, size_t size, size_t count, void *context) {
@@ -149,21 +154,39 @@ static size_t take_body(char *data, size_t size, size_t count, void *context) {
     return size * count;
 }
 
-/// Seconds are understood; a date is as good as nothing.
+/// The value of the header, where the line is one of this name; `*value` is its own text.
+static bool header_is(Str line, const char *name, char *value, size_t room) {
+    size_t size = strlen(name);
+    if (line.size <= size || strncasecmp(line.data, name, size) != 0) return false;
+    Str text = str_trim((Str){line.data + size, line.size - size});
+    if (text.size == 0 || text.size >= room) return false;
+    memcpy(value, text.data, text.size);
+    value[text.size] = 0;
+    return true;
+}
+
+static bool is_digits(const char *text) { return text[strspn(text, "0123456789")] == 0; }
+
 static size_t take_header(char *data, size_t size, size_t count, void *context) {
-    static const char name[] = "retry-after:";
+    enum { LONGEST = 64, MOST_DIGITS = 9 };
     HttpTry *attempt = context;
-    size_t length = size * count;
-    if (length <= sizeof name || strncasecmp(data, name, sizeof name - 1) != 0) return length;
-    Str value = str_trim((Str){data + sizeof name - 1, length - (sizeof name - 1)});
-    double seconds = 0;
-    bool is_number = value.size > 0 && value.size < 7;
-    for (size_t i = 0; i < value.size && is_number; i++) {
-        is_number = isdigit((unsigned char)value.data[i]);
-        seconds = 10 * seconds + (value.data[i] - '0');
-    }
-    if (is_number) attempt->answer->retry_after_s = seconds;
-    return length;
+    Str line = {data, size * count};
+    char value[LONGEST];
+    if (header_is(line, "date:", value, sizeof value)) attempt->date = curl.getdate(value, NULL);
+    if (!header_is(line, "retry-after:", value, sizeof value)) return line.size;
+    if (!is_digits(value))
+        attempt->retry_date = curl.getdate(value, NULL);
+    else if (strlen(value) <= MOST_DIGITS)
+        attempt->answer->retry_after_s = (double)strtol(value, NULL, 10);
+    return line.size;
+}
+
+/// A date counts from the server's own clock, where that is told.
+static void take_retry_date(HttpTry *attempt) {
+    if (attempt->retry_date == -1) return;
+    double seconds =
+        difftime(attempt->retry_date, attempt->date == -1 ? time(NULL) : attempt->date);
+    attempt->answer->retry_after_s = seconds > 0 ? seconds : 0;
 }
 
 static bool goes_on(HttpTry *attempt) {
@@ -179,6 +202,17 @@ static int take_progress(void *context, int64_t a, int64_t b, int64_t c, int64_t
 }
 
 static uint64_t now_ms(void) { return clock_ns() / 1000000; }
+
+/// The user's own, else what curl and OpenSSL would take from the environment; the library by itself does not. NULL: the system's.
+static const char *ca_file_of(const HttpRequest *request) {
+    static const char *const variables[] = {"CURL_CA_BUNDLE", "SSL_CERT_FILE"};
+    const char *file = request->ca_file;
+    for (size_t i = 0; i < sizeof variables / sizeof *variables && !file; i++) {
+        file = getenv(variables[i]);
+        if (file && !*file) file = NULL;
+    }
+    return file;
+}
 
 static void set_up(void *handle, HttpTry *attempt, CurlList *headers, char *error) {
     const HttpRequest *request = attempt->request;
@@ -201,7 +235,8 @@ static void set_up(void *handle, HttpTry *attempt, CurlList *headers, char *erro
     curl.easy_setopt(handle, CURL_PROGRESS_FUNCTION, take_progress);
     curl.easy_setopt(handle, CURL_PROGRESS_DATA, attempt);
     curl.easy_setopt(handle, CURL_NO_PROGRESS, 0L);
-    if (request->ca_file) curl.easy_setopt(handle, CURL_CA_FILE, request->ca_file);
+    const char *ca_file = ca_file_of(request);
+    if (ca_file) curl.easy_setopt(handle, CURL_CA_FILE, ca_file);
     if (http_is_local(request->url))
         curl.easy_setopt(handle, CURL_PROXY, "");  // whatever the environment says
     else if (request->proxy)
@@ -229,6 +264,19 @@ static void headers_free(CurlList *headers) {
     curl.slist_free_all(headers);
 }
 
+static Error certificate_error(Arena *arena, const HttpRequest *request, const char *text,
+                               bool is_bad_file) {
+    const char *file = ca_file_of(request);
+    if (is_bad_file)
+        return arena_printf(arena, "the certificates to trust cannot be read from %s: %s",
+                            file ? file : "the system's files", text);
+    return arena_printf(arena,
+                        "nothing was sent: the certificate of %.*s is not one to trust (%s). "
+                        "Certificates to trust are those of %s; `ca-file` in model.toml names "
+                        "others",
+                        STR_ARGS(url_host(request->url)), text, file ? file : "the system");
+}
+
 /// `*is_final`: another attempt would come to the same.
 static Error perform(Arena *arena, HttpTry *attempt, bool *is_final) {
     char detail[ERROR_BYTES] = "";
@@ -250,8 +298,10 @@ static Error perform(Arena *arena, HttpTry *attempt, bool *is_final) {
         return arena_printf(arena, "the answer is larger than %d bytes", MOST_BYTES);
     if (code == CURLE_TIMED_OUT && now_ms() >= attempt->until_ms)
         return "there was no time left for the answer";
-    *is_final = code == CURLE_NO_CERTIFICATE || code == CURLE_BAD_CA_FILE;
-    return arena_strdup(arena, *detail ? detail : curl.easy_strerror(code));
+    const char *text = arena_strdup(arena, *detail ? detail : curl.easy_strerror(code));
+    bool is_bad_file = code == CURLE_BAD_CA_FILE;
+    *is_final = is_bad_file || code == CURLE_BAD_CERTIFICATE || code == CURLE_OTHER_HOST;
+    return *is_final ? certificate_error(arena, attempt->request, text, is_bad_file) : text;
 }
 
 // --- tries
@@ -274,11 +324,12 @@ Error http_post(Arena *arena, const HttpRequest *request, HttpIsWhole *is_whole,
     if (request->secret) secrets_seal_process();  // libcurl and its TLS have copies of their own
     uint64_t until = now_ms() + (uint64_t)(request->max_seconds * 1000);
     for (uint64_t pause_ms = FIRST_WAIT_MS;; pause_ms *= 2) {
-        HttpTry attempt = {request, answer, buffer_new(arena), false, until};
+        HttpTry attempt = {request, answer, buffer_new(arena), false, until, -1, -1};
         bool is_final;
         answer->tries++;
         answer->retry_after_s = -1;
         Error error = perform(arena, &attempt, &is_final);
+        take_retry_date(&attempt);
         if (error && is_final) return error;
         int status = answer->status;
         bool is_busy = status == 429 || status >= 500;
@@ -286,7 +337,7 @@ Error http_post(Arena *arena, const HttpRequest *request, HttpIsWhole *is_whole,
         if (!error && !is_busy && answer->is_whole) return NULL;
         uint64_t asked_ms =
             answer->retry_after_s > 0 ? (uint64_t)(answer->retry_after_s * 1000) : 0;
-        if (answer->tries == MOST_TRIES ||
+        if (answer->tries == MOST_TRIES || answer->retry_after_s > LONGEST_WAIT_S ||
             !wait(&attempt, asked_ms > pause_ms ? asked_ms : pause_ms)) {
             if (answer->is_cancelled) return "cancelled";
             if (error || answer->is_whole) return error;

@@ -11,7 +11,7 @@ typedef struct HttpRequest {
     const char *secret_header;   // `Name: ` or `Name: word `, before the secret
     const char *secret;          // NULL: none. It is copied for libcurl alone, and overwritten
     const char *body;
-    const char *proxy, *ca_file;  // NULL: those of libcurl and of its environment
+    const char *proxy, *ca_file;  // NULL: those of the environment, else the system's
     double max_seconds;           // for all tries together
     /// Asked every now and then, with the bytes of the answer so far; false ends the exchange. May be NULL.
     bool (*goes_on)(void *context, size_t bytes);
@@ -24,14 +24,15 @@ typedef struct HttpAnswer {
     bool is_whole;      // it did not break off
     Str body;
     int tries;
-    double retry_after_s;  // as the server has said; negative: it has not
+    double retry_after_s;  // as the server has said, in seconds or by a date; negative: it has not
 } HttpAnswer;
 
 /// Whether the text of an answer is all there; what it wants is read off by who knows its format.
 typedef bool HttpIsWhole(void *context, Str body);
 
 /// Sends the request until an answer has another status than 429 and 5xx and `is_whole` says yes, a few times at the most.
-/// Waits between two tries: as long as the server says, else twice as long as before. Follows no redirection. The text of an
+/// Waits between two tries: as long as the server says, else twice as long as before. Where that is over ten minutes, or there
+/// is no time for it, the answer is the last one. Follows no redirection. The text of an
 /// error holds nothing of the request. An answer of any status is no error.
 Error http_post(Arena *arena, const HttpRequest *request, HttpIsWhole *is_whole, void *context,
                 HttpAnswer *answer);

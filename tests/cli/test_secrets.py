@@ -72,7 +72,9 @@ def test_who_asks_has_no_key_in_its_environment_and_leaves_no_core(asking) -> No
         assert one.model.requests[0][1]["Authorization"] == f"Bearer {OWN}"
         if os.geteuid() == 0:  # to others it shows neither
             shown = environment(run.pid)
-            assert b"MY_OWN_KEY" in shown and OWN.encode() not in shown and KEY.encode() not in shown
+            assert (
+                b"MY_OWN_KEY" in shown and OWN.encode() not in shown and KEY.encode() not in shown
+            )
         else:
             with pytest.raises(PermissionError):
                 environment(run.pid)

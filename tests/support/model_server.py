@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 import time
 from collections.abc import Callable
@@ -35,6 +36,7 @@ class Handler(BaseHTTPRequestHandler):
         with model.lock:
             model.requests.append((self.path, dict(self.headers), json.loads(body)))
             model.bodies.append(body.decode())
+            model.times.append(time.monotonic())
             say = model.script[min(len(model.requests), len(model.script)) - 1]
         time.sleep(say.delay)
         if say.status == 200 and "input" in model.requests[-1][2]:
@@ -73,23 +75,35 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
 
-class Model:
-    """`script`: the answers in their order; the last one again and again."""
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
 
-    def __init__(self, api: str, script: list[Say]) -> None:
+    def handle_error(self, *_: object) -> None:  # who does not trust us goes away
+        pass
+
+
+class Model:
+    """`script`: the answers in their order; the last one again and again. `tls`: what is spoken first."""
+
+    def __init__(self, api: str, script: list[Say], tls: ssl.SSLContext | None = None) -> None:
         self.api, self.script = api, script
         self.vector: Callable[[str], list] = lambda text: [1.0, float("tl.exp(" in text)]
         self.requests: list[tuple[str, dict, dict]] = []
         self.bodies: list[str] = []
+        self.times: list[float] = []
         self.lock = threading.Lock()
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
+        self.scheme = "https" if tls else "http"
+        self.server = Server(("127.0.0.1", 0), Handler)
+        if tls:  # the hand is shaken by the thread of the connection
+            self.server.socket = tls.wrap_socket(
+                self.server.socket, server_side=True, do_handshake_on_connect=False
+            )
         self.server.model = self
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.server.server_port}/v1"
+        return f"{self.scheme}://127.0.0.1:{self.server.server_port}/v1"
 
     def close(self) -> None:
         self.server.shutdown()

@@ -428,3 +428,17 @@ Execution execution_backward(Executor *executor, bool reversed, const Perturbati
     }
     return run;
 }
+
+Execution execution_before(Executor *executor, int index) {
+    const Problem *problem = executor->problem;
+    Execution run = execution_forward(executor, NULL);
+    executor->traced = NULL;
+    for (int k = 0; k < index && !run.error; k++) {
+        const GradientLaunch *next = &problem->launches[k];
+        const int64_t *grid = next->grid ? next->grid : problem->configuration->grid;
+        launch(executor, &run, next->function, execution_actuals(executor, &run, k), grid, false);
+        if (!run.error) parts_add_up(problem, &run, next);
+    }
+    run.memory->findings.count = 0;
+    return run;
+}

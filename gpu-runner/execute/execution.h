@@ -62,6 +62,8 @@ Execution execution_on_gpu(Executor *executor, CudaUse *use);
 /// Forward, then the backward kernels in order, each with its programs from first to last or `reversed`. `perturbation` moves
 /// the buffers; NULL: nothing does. With `executor->traced` they run on the GPU, whose memory knows nothing of who wrote it.
 Execution execution_backward(Executor *executor, bool reversed, const Perturbation *perturbation);
+/// The forward, and the backward kernels before the launch `index`, in the interpreter. What they find of memory is dropped.
+Execution execution_before(Executor *executor, int index);
 /// The arguments of the backward's launch `index`; buffers that it needs are made.
 Tile **execution_actuals(Executor *executor, Execution *execution, int index);
 /// The buffer of a gradient, made where it is not there yet.

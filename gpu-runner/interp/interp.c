@@ -26,6 +26,16 @@ Interp *interp_new(Arena *arena, const InterpOptions *options) {
     return interp;
 }
 
+/// Of the loops that run, the one with the most iterations.
+static void note_loop(Interp *interp) {
+    const RunningLoop *most = NULL;
+    for (const RunningLoop *loop = interp->loop; loop; loop = loop->outer)
+        if (!most || loop->iterations > most->iterations) most = loop;
+    interp->loop_line = most && most->op->range.source ? range_line(most->op->range) : 0;
+    interp->loop_iterations = most ? most->iterations : 0;
+    interp->loop = NULL;
+}
+
 void interp_stop(Interp *interp, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -33,6 +43,7 @@ void interp_stop(Interp *interp, const char *format, ...) {
     va_end(arguments);
     int line = interp->op && interp->op->range.source ? range_line(interp->op->range) : 0;
     const char *name = interp->function ? interp->function->name : "";
+    note_loop(interp);
     interp->error = line ? arena_printf(interp->arena, "%s, line %d: %s", name, line, message)
                          : arena_printf(interp->arena, "%s: %s", name, message);
     longjmp(interp->stop, 1);
@@ -253,8 +264,9 @@ static void run_for(Interp *interp, const Op *op) {
     const Region *body = op->regions[0];
     int carried = body->argument_count - 1;
     bind_initial(interp, op, 3, body->arguments + 1, carried);
-    int64_t iterations = 0;
-    for (int64_t i = lower; step > 0 ? i < upper : i > upper; i += step, iterations++) {
+    RunningLoop loop = {op, 0, interp->loop};
+    interp->loop = &loop;
+    for (int64_t i = lower; step > 0 ? i < upper : i > upper; i += step, loop.iterations++) {
         bool is_static = op->code == OP_STATIC_FOR;
         interp_bind(interp, body->arguments[0],
                     is_static ? tile_weak_int(&interp->pool, i)
@@ -267,8 +279,9 @@ static void run_for(Interp *interp, const Op *op) {
         else if (carried)
             interp_stop(interp, "a loop body without a yield");
     }
+    interp->loop = loop.outer;
     if (interp->coverage && op->code == OP_FOR)
-        coverage_loop(interp->coverage, op->range, iterations);
+        coverage_loop(interp->coverage, op->range, loop.iterations);
     bind_final(interp, op, body->arguments + 1, carried);
 }
 
@@ -276,12 +289,14 @@ static void run_while(Interp *interp, const Op *op) {
     const Region *condition = op->regions[0], *body = op->regions[1];
     int carried = condition->argument_count;
     bind_initial(interp, op, 0, condition->arguments, carried);
-    for (int64_t iterations = 0;; iterations++) {
+    RunningLoop loop = {op, 0, interp->loop};
+    interp->loop = &loop;
+    for (;; loop.iterations++) {
         interp_count(interp, 1);
         const Op *end = interp_region(interp, condition);
         if (!end || end->operand_count < 1) interp_stop(interp, "a while without a condition");
         if (!tile_truth(interp_value(interp, end->operands[0]))) {
-            if (interp->coverage) coverage_loop(interp->coverage, op->range, iterations);
+            if (interp->coverage) coverage_loop(interp->coverage, op->range, loop.iterations);
             break;
         }
         for (int i = 0; i < carried; i++)
@@ -290,6 +305,7 @@ static void run_while(Interp *interp, const Op *op) {
         const Op *yield = interp_region(interp, body);
         if (yield) bind_yielded(interp, yield, condition->arguments, carried);
     }
+    interp->loop = loop.outer;
     bind_final(interp, op, condition->arguments, carried);
 }
 
@@ -426,6 +442,8 @@ Error interp_program(Interp *interp, const int64_t program[3]) {
     memory->new_elements = 0;
     memory->stores = 0;
     interp->error = NULL;
+    interp->loop = NULL;
+    interp->loop_line = 0;
     if (setjmp(interp->stop) != 0) return interp->error;
     interp_region(interp, interp->function->body);
     return NULL;

@@ -23,6 +23,13 @@ typedef struct InterpOptions {
     Budget *budget;       // of all launches together, or NULL
 } InterpOptions;
 
+/// A loop that runs, and those around it.
+typedef struct RunningLoop {
+    const Op *op;
+    int64_t iterations;
+    const struct RunningLoop *outer;
+} RunningLoop;
+
 struct Interp {
     Arena *arena;  // of the pool; outlives every launch
     TilePool pool;
@@ -42,7 +49,10 @@ struct Interp {
     int next_check;      // operations until the clock is read again
     jmp_buf stop;
     Error error;
-    bool is_over_budget;  // stopped by the budget, not by the kernel
+    bool is_over_budget;      // stopped by the budget, not by the kernel
+    const RunningLoop *loop;  // the innermost; NULL: none
+    int loop_line;  // where it stopped within loops: of the one with the most iterations; 0: in none
+    int64_t loop_iterations;  // of that one
 };
 
 Interp *interp_new(Arena *arena, const InterpOptions *options);

@@ -132,19 +132,3 @@ Execution grid_run_corners(Executor *executor) {
     }
     return run;
 }
-
-Execution grid_run_to_fault(Executor *executor, int64_t program[3]) {
-    const int64_t *grid = executor->problem->configuration->grid;
-    Execution run = execution_new(executor, NULL);
-    Tile **tiles = execution_arguments(executor, &run, NULL);
-    interp_begin(executor->interp, run.memory, executor->problem->forward, tiles, grid);
-    int64_t count = grid[0] * grid[1] * grid[2];
-    for (int64_t i = 0; i < count && !run.error; i++) {
-        program[0] = i % grid[0];
-        program[1] = i / grid[0] % grid[1];
-        program[2] = i / grid[0] / grid[1];
-        run.error = interp_program(executor->interp, program);
-        if (memory_has_found(run.memory, FINDING_OUT_OF_BOUNDS)) break;
-    }
-    return run;
-}

@@ -11,8 +11,4 @@ Error grid_find(Arena *arena, const Problem *problem, PlanConfiguration *configu
 /// Runs only the programs at the corners of the grid: enough to see how far each buffer reaches.
 Execution grid_run_corners(Executor *executor);
 
-/// Runs all programs in order, up to the first that leaves a tensor: that one is `*program`, and its finding the last one.
-/// Its `error` where the budget is over before.
-Execution grid_run_to_fault(Executor *executor, int64_t program[3]);
-
 #endif

@@ -7,7 +7,9 @@
 #include "analysis/cost/count.h"
 #include "gpu-runner/configure/plan_backward.h"
 #include "gpu-runner/configure/spec.h"
+#include "gpu-runner/execute/fault.h"
 #include "gpu-runner/prove/grid.h"
+#include "gpu-runner/prove/launches.h"
 #include "gpu-runner/prove/request.h"
 
 typedef struct Plan {
@@ -17,7 +19,9 @@ typedef struct Plan {
     const Json *launches;  // of the backward, or NULL
     Budget budget;
     uint64_t seed;
-    bool seeks_fault;  // all programs are run, up to one that leaves a tensor
+    bool seeks_fault;    // all programs are run, up to one that leaves a tensor
+    const char *sought;  // the kernel of the backward whose programs these are; NULL: the forward's
+    const Module *backward;  // where something of it is sought
 } Plan;
 
 static void put_constant(Json *json, Arena *arena, const Constant *constant) {
@@ -187,22 +191,54 @@ static void put_work(Arena *arena, const Function *function, const PlanConfigura
     json_set_number(result, "dot_operations", (double)counts.work[WORK_DOT]);
 }
 
-/// {"program", "lane", "line", "message"} of the first access outside of a tensor, in the order of programs; else {"reason"}.
-static Json *fault_json(Arena *arena, Executor *executor) {
-    int64_t program[3] = {0};
-    Execution run = grid_run_to_fault(executor, program);
+/// The launches of the backward up to the sought one, read into the problem; the index of that one, or -1 and `*error`.
+static int sought_launch(Plan *plan, Problem *problem, Error *error) {
+    const LaunchReader reader = {plan->arena, plan->sources, plan->kernel, plan->backward, -1};
+    int count = plan->launches && plan->launches->kind == JSON_ARRAY ? plan->launches->count : 0;
+    GradientLaunch *launches = ARENA_ARRAY(plan->arena, GradientLaunch, count + 1);
+    problem->launches = launches;
+    for (int i = 0; i < count && plan->backward; i++) {
+        const Json *launch = plan->launches->items[i];
+        if (!launch_read(&reader, problem->configuration, launch, &launches[i], error)) return -1;
+        problem->launch_count = i + 1;
+        if (strcmp(json_get_string(launch, "kernel", ""), plan->sought) == 0) return i;
+    }
+    *error = "the backward has no such launch";
+    return -1;
+}
+
+/// {"program", "lane", "line", "message"} of the first access outside of a tensor, in the order of programs; else {"reason"}, and
+/// {"program", "loop_line", "iterations"} where the search ended in a loop.
+static Json *fault_json(Plan *plan, Problem *problem, Executor *executor) {
+    Arena *arena = plan->arena;
     Json *fault = json_object(arena);
-    for (LIST_EACH(int, i, run.memory->findings)) {
-        const MemoryFinding *finding = &run.memory->findings.items[i];
-        if (finding->kind != FINDING_OUT_OF_BOUNDS) continue;
-        json_set(fault, "program", numbers_json(arena, program, 3));
-        json_set_number(fault, "lane", (double)finding->lane);
-        json_set_number(fault, "line", finding->line);
-        json_set_string(fault, "message", finding->message);
+    FaultPlace place = {0};
+    int launch = plan->sought ? sought_launch(plan, problem, &place.error) : -1;
+    if (!place.error) place = fault_seek(executor, launch);
+    if (place.finding) {
+        json_set(fault, "program", numbers_json(arena, place.program, 3));
+        json_set_number(fault, "lane", (double)place.finding->lane);
+        json_set_number(fault, "line", place.finding->line);
+        json_set_string(fault, "message", place.finding->message);
         return fault;
     }
-    json_set_string(fault, "reason", run.error ? run.error : "no program left a tensor");
+    json_set_string(fault, "reason", place.error ? place.error : "no program left a tensor");
+    if (!place.loop_line) return fault;
+    json_set(fault, "program", numbers_json(arena, place.program, 3));
+    json_set_number(fault, "loop_line", place.loop_line);
+    json_set_number(fault, "iterations", (double)place.iterations);
     return fault;
+}
+
+/// A run that ended early, with the loop that it was in where that has had many iterations.
+static Error ended_early(Arena *arena, const Interp *interp, Error error) {
+    enum { MANY_ITERATIONS = 1000 };
+    if (!error || !interp->loop_line || interp->loop_iterations < MANY_ITERATIONS) return error;
+    return arena_printf(
+        arena,
+        "%s; program (%lld, %lld, %lld) is still in the loop of line %d after %lld iterations",
+        error, (long long)interp->program[0], (long long)interp->program[1],
+        (long long)interp->program[2], interp->loop_line, (long long)interp->loop_iterations);
 }
 
 /// The plan of one configuration; NULL and `*error` where its first and last programs do not run.
@@ -220,7 +256,7 @@ static Json *plan_of(Plan *plan, PlanConfiguration *configuration, Error *error)
     Executor executor = executor_new(arena, &problem);
     executor.keeps_in = arena;
     Execution corners = grid_run_corners(&executor);
-    *error = corners.error;
+    *error = ended_early(arena, executor.interp, corners.error);
     if (*error) return NULL;
     Json *result = json_object(arena), *grid = json_array(arena);
     put_options(arena, configuration, result);
@@ -231,7 +267,7 @@ static Json *plan_of(Plan *plan, PlanConfiguration *configuration, Error *error)
     json_set(result, "arguments", arguments_json(arena, configuration, corners.buffers));
     put_backward(plan, configuration, result);
     put_work(arena, problem.forward, configuration, result);
-    if (plan->seeks_fault) json_set(result, "fault", fault_json(arena, &executor));
+    if (plan->seeks_fault) json_set(result, "fault", fault_json(plan, &problem, &executor));
     return result;
 }
 
@@ -277,6 +313,11 @@ Json *request_plan(Arena *arena, const Json *params, const atomic_bool *cancelle
         .arena = arena, .sources = sources_new(arena, params), .budget.cancelled = cancelled};
     plan.launches = json_get(json_get(params, "backward"), "launches");
     plan.seeks_fault = json_get_bool(params, "seek_fault", false);
+    plan.sought = json_get_string(params, "seek_launch", NULL);
+    const char *text = json_get_string(json_get(params, "backward"), "source", NULL);
+    if (plan.sought && text)
+        plan.backward =
+            sources_module(plan.sources, json_get_string(params, "path", ""), str_from(text));
     plan.seed = hash_mix((uint64_t)json_get_number(params, "seed", 0) + 1);
     plan.budget.deadline = clock_seconds() + json_get_number(params, "max_seconds", 30);
     Json *result = plan_first(&plan, params, error);

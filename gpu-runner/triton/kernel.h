@@ -29,6 +29,7 @@ void buffers_free(GpuBuffers *buffers);
 enum { LAUNCH_MOST_ATTRIBUTES = 4 };
 
 typedef struct LoadedKernel {
+    const char *name;  // said where it fails; NULL: it is no kernel of several
     DeviceKernel on_gpu;
     LaunchConfig config;
     LaunchAttribute attributes[LAUNCH_MOST_ATTRIBUTES];

@@ -119,11 +119,28 @@ static int runs_in(double milliseconds, double one) {
     return runs > MOST_RUNS ? MOST_RUNS : (int)runs;
 }
 
+/// The first run of each kernel by itself: it pays for loading, may not end, and is named where it fails.
+static Error first_run(const Stopwatch *watch, const Load *load) {
+    if (load->bytes) {
+        Error error = load_start(watch, load);
+        if (!error) error = device_wait(watch->buffers->device, watch->arena);
+        return error ? error : wait_for_all(watch, "running the kernel");
+    }
+    for (int i = 0; i < load->count; i++) {
+        LoadedKernel *kernel = &load->kernels[i];
+        Error error = kernel_start(watch->arena, watch->calls, kernel);
+        if (!error) error = device_wait(watch->buffers->device, watch->arena);
+        if (!error) error = wait_for_all(watch, "running the kernel");
+        if (error && kernel->name)
+            error = arena_printf(watch->arena, "`%s`: %s", kernel->name, error);
+        if (error) return error;
+    }
+    return NULL;
+}
+
 static Error watch_measure(Stopwatch *watch, const Load *load, Budget *budget,
                            MeasuredRuns *measured, Json *meters) {
-    Error error = load_start(watch, load);  // the first run pays for loading, and may not end
-    if (!error) error = device_wait(watch->buffers->device, watch->arena);
-    if (!error) error = wait_for_all(watch, "running the kernel");
+    Error error = first_run(watch, load);
     if (!error) error = runs_ask(watch, load, 1);
     if (!error) error = wait_for_all(watch, "running the kernel");
     if (!error) error = runs_read(watch, 1, measured);

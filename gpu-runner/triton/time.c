@@ -107,6 +107,7 @@ static Error kernel_add(TimeRequest *request, const char *name, const Json *laun
         error = kernel_load(request->arena, &request->buffers, compiled,
                             json_get(launch, "arguments"), grid, &timed->kernels[timed->count]);
     if (error) return arena_printf(request->arena, "%s: %s", name, error);
+    if (launch != request->plan) timed->kernels[timed->count].name = name;
     timed->compiled[timed->count] = compiled;
     timed->launches[timed->count] = launch;
     timed->names[timed->count++] = name;

@@ -213,53 +213,102 @@ static bool is_fault(const char *message) {
     return strstr(message, ", 700)") || strstr(message, ", 716)") || strstr(message, ", 717)");
 }
 
+/// The kernel did not end: a limit of ours, or the system's (702).
+static bool is_endless(const char *message) {
+    return strstr(message, "takes longer than the request may") || strstr(message, ", 702)");
+}
+
 /// What PyTorch's launch of the same kernel would run into as well.
 static bool would_fail_again(const char *message) {
     return strstr(message, "the context is lost") || strstr(message, "the GPU is left to it") ||
            strstr(message, "the GPU has no memory left");
 }
 
+/// The kernel of the backward that a message names in quotes; NULL: it names none.
+static const char *named_launch(Timing *timing, const char *message) {
+    const Json *launches = json_get(json_get(timing->params, "backward"), "launches");
+    for (int i = 0; launches && launches->kind == JSON_ARRAY && i < launches->count; i++) {
+        const char *name = json_get_string(launches->items[i], "kernel", "");
+        if (strstr(message, arena_printf(timing->arena, "`%s`: ", name))) return name;
+    }
+    return NULL;
+}
+
+static const char *line_text(Arena *arena, const char *text, int line) {
+    for (; line > 1 && text; line--) {
+        text = strchr(text, '\n');
+        if (text) text++;
+    }
+    return text ? str_dup(arena, str_trim((Str){text, strcspn(text, "\n")})) : "";
+}
+
+/// "k.py:12: " of the user's file, or "line 12 of the derived text (`x = ...`): ".
+static const char *fault_place(Timing *timing, int line) {
+    Arena *arena = timing->arena;
+    const char *derived = json_get_string(json_get(timing->params, "backward"), "source", NULL);
+    bool is_own = !derived || !named_launch(timing, timing->refused) ||
+                  strcmp(derived, json_get_string(timing->params, "source", "")) == 0;
+    return is_own
+               ? arena_printf(arena, "%s:%d: ", json_get_string(timing->params, "path", ""), line)
+               : arena_printf(arena, "line %d of the derived text (`%s`): ", line,
+                              line_text(arena, derived, line));
+}
+
 /// Why the interpreter has no place for a fault.
 static const char *not_found(Arena *arena, const char *refused, const char *why) {
-    if (str_starts(str_from(refused), "the backward: "))
-        return arena_printf(arena, "%s; the interpreter looks at the forward alone", refused);
     if (strstr(refused, ", 716)") && strcmp(why, "no program left a tensor") == 0)
         return arena_printf(arena,
                             "%s; no program left a tensor: a pointer that was cast, or moved by "
                             "bytes, does not fit its type",
                             refused);
+    if (is_endless(refused) && strcmp(why, "no program left a tensor") == 0)
+        why = "there all programs ended";
     return arena_printf(arena, "%s; the interpreter did not find where: %s", refused, why);
 }
 
-/// What the interpreter found of a fault of the GPU's.
+/// What the interpreter found of a fault of the GPU's, in words; NULL: nothing.
+static const char *fault_text(Timing *timing, const Json *fault) {
+    enum { LEAST_ITERATIONS = 1000 };
+    Arena *arena = timing->arena;
+    const Json *at = json_get(fault, "program");
+    if (!at || at->kind != JSON_ARRAY || at->count < 3) return NULL;
+    const char *program = arena_printf(arena, "program (%.0f, %.0f, %.0f)", at->items[0]->number,
+                                       at->items[1]->number, at->items[2]->number);
+    double iterations = json_get_number(fault, "iterations", 0);
+    int line = json_get_int(fault, "line", 0), loop = json_get_int(fault, "loop_line", 0);
+    if (line && !is_endless(timing->refused))
+        return arena_printf(arena, "%s%s, lane %d %s", fault_place(timing, line), program,
+                            json_get_int(fault, "lane", 0), json_get_string(fault, "message", ""));
+    if (loop && is_endless(timing->refused) && iterations >= LEAST_ITERATIONS)
+        return arena_printf(arena, "%s%s is still in this loop after %.0f iterations",
+                            fault_place(timing, loop), program, iterations);
+    return NULL;
+}
+
 static void fault_sought(void *context, RunnerTrouble trouble, const Json *result,
                          const char *message) {
     Timing *timing = context;
     Arena *arena = timing->arena;
-    const Json *fault = trouble == RUNNER_OK ? json_get(result, "fault") : NULL,
-               *program = json_get(fault, "program");
-    const char *why = fault ? json_get_string(fault, "reason", "") : message;
-    if (timing->is_cancelled)
-        timing_end(timing, NULL, "cancelled");
-    else if (!program || program->kind != JSON_ARRAY || program->count < 3)
-        timing_end(timing, NULL, not_found(arena, timing->refused, why));
-    else
-        timing_end(timing, NULL,
-                   arena_printf(arena, "%s; %s:%d: program (%.0f, %.0f, %.0f), lane %d %s",
-                                timing->refused, json_get_string(timing->params, "path", ""),
-                                json_get_int(fault, "line", 0), program->items[0]->number,
-                                program->items[1]->number, program->items[2]->number,
-                                json_get_int(fault, "lane", 0),
-                                json_get_string(fault, "message", "")));
+    const Json *fault = trouble == RUNNER_OK ? json_get(result, "fault") : NULL;
+    const char *found = fault ? fault_text(timing, fault) : NULL,
+               *why = fault ? json_get_string(fault, "reason", "") : message;
+    const char *said = timing->is_cancelled ? "cancelled"
+                       : found              ? arena_printf(arena, "%s; %s", timing->refused, found)
+                                            : not_found(arena, timing->refused, why);
+    timing_end(timing, NULL, said);
 }
 
+/// Runs the kernel that failed in the interpreter. One that does not end shows that soon.
 static void fault_seek(Timing *timing) {
-    enum { SECONDS = 20, SPARE = 10 };
+    enum { SECONDS = 20, SECONDS_ENDLESS = 5, SPARE = 10 };
+    int seconds = is_endless(timing->refused) ? SECONDS_ENDLESS : SECONDS;
     Json *params = json_copy(timing->arena, timing->params);
+    const char *launch = named_launch(timing, timing->refused);
     json_set_bool(params, "seek_fault", true);
-    json_set_number(params, "max_seconds", SECONDS);
-    runner_client_request(timing->runner, "plan", params, (SECONDS + SPARE) * 1000, fault_sought,
-                          timing);
+    if (launch) json_set_string(params, "seek_launch", launch);
+    json_set_number(params, "max_seconds", seconds);
+    runner_client_request(timing->runner, "plan", params, (uint64_t)(seconds + SPARE) * 1000,
+                          fault_sought, timing);
 }
 
 static void launched(void *context, RunnerTrouble trouble, const Json *result,
@@ -267,7 +316,7 @@ static void launched(void *context, RunnerTrouble trouble, const Json *result,
     Timing *timing = context;
     if (trouble == RUNNER_OK) {
         timing_end(timing, result, NULL);
-    } else if (trouble == RUNNER_REFUSED && is_fault(message)) {
+    } else if (trouble == RUNNER_REFUSED && (is_fault(message) || is_endless(message))) {
         timing->refused = arena_strdup(timing->arena, message);
         fault_seek(timing);
     } else if (trouble == RUNNER_TIMED_OUT || !is_here(timing->command) ||

@@ -5,6 +5,7 @@ A stand-in for the driver (tests/standin/launches.c) answers as a GPU does in su
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from tests.runner.test_bench import Machine
 from tests.runner.test_cuda import CudaRunner
-from tests.runner.test_protocol import BIN, HEAD
+from tests.runner.test_protocol import BIN, HEAD, Runner
 from tests.runner.test_times import cache, launches, parameters, variables  # noqa: F401
 
 LEAVES = f"""{HEAD}
@@ -56,12 +57,82 @@ def test_an_address_is_found_again(code: int, machine: Machine) -> None:
     assert "PyTorch" not in said, "it would run the same fault once more"
 
 
+def test_a_fault_of_the_backward_is_found_again(machine: Machine) -> None:
+    """Its kernel is named, and the line of the text that was derived."""
+    said = time(machine, STAND_IN_FAIL="cuCtxSynchronize:700:5")
+    assert "leaves: the backward: `leaves_backward`: running the kernel: " in said
+    assert ", 700); line " in said and " of the derived text (`tl.store(dX + at" in said
+    found = "program (7, 0, 0), lane 104 writes element 1000 of the gradient of X, which has 1000\n"
+    assert said.endswith(found)
+
+
+PRODUCT = f"""{HEAD}
+# tad time: X=f32[M, N], W=f32[N, K], Y=f32[M, K], M=64, N=64, K=64, B=32, grid=(2, 2)
+@triton.jit
+def product(X, W, Y, M, N, K, B: tl.constexpr):
+    m = tl.program_id(0) * B + tl.arange(0, B)
+    k = tl.program_id(1) * B + tl.arange(0, B)
+    total = tl.zeros((B, B), dtype=tl.float32)
+    for first in range(0, N, B):
+        n = first + tl.arange(0, B)
+        rows, columns = (m[:, None] < M) & (n[None, :] < N), (n[:, None] < N) & (k[None, :] < K)
+        x = tl.load(X + m[:, None] * N + n[None, :], mask=rows, other=0.0)
+        w = tl.load(W + n[:, None] * K + k[None, :], mask=columns, other=0.0)
+        total += tl.dot(x, w)
+    tl.store(Y + m[:, None] * K + k[None, :], total, mask=(m[:, None] < M) & (k[None, :] < K))
+"""
+
+
+def test_of_several_kernels_the_one_that_failed_is_named(machine: Machine) -> None:
+    """By the wait behind its own first run: the four waits before the backward are the forward's."""
+    (machine.folder / "k.py").write_text(PRODUCT)
+    for first, name in ((5, "product_backward"), (6, "product_backward_dX")):
+        said = time(machine, STAND_IN_FAIL=f"cuCtxSynchronize:700:{first}")
+        assert f"product: the backward: `{name}`: running the kernel: " in said
+        assert "the interpreter did not find where: no program left a tensor\n" in said
+
+
+# Only program 3 does not end: a plan runs the first and the last ones.
+ENDLESS = LEAVES.replace("X=f32[1000]", "X=f32[n]").replace(
+    "    tl.store",
+    "    i = (tl.program_id(0) == 3).to(tl.int32)\n    while i > 0:\n        i = i * i\n    tl.store",
+)
+WHILE = next(i for i, line in enumerate(ENDLESS.splitlines(), 1) if "while" in line)
+
+
+@pytest.mark.parametrize("failure", ["cuCtxSynchronize:702", "cuStreamQuery:702"])
+def test_the_loop_that_does_not_end_is_found(failure: str, machine: Machine) -> None:
+    (machine.folder / "k.py").write_text(ENDLESS)
+    said = time(machine, STAND_IN_FAIL=failure)
+    place = (
+        rf"; k\.py:{WHILE}: program \(3, 0, 0\) is still in this loop after \d{{4,}} iterations\n"
+    )
+    assert re.search(place, said), said
+    (machine.folder / "k.py").write_text(ENDLESS.replace("== 3", "== 99"))
+    said = time(machine, STAND_IN_FAIL=failure)
+    assert "the interpreter did not find where: there all programs ended\n" in said
+
+
+def test_a_plan_says_the_loop_that_does_not_end() -> None:
+    text = ENDLESS.replace("== 3", "== 0")
+    parameters = {"path": "k.py", "source": text, "kernel": "leaves", "max_seconds": 2}
+    spec = {"text": "# tad: " + text.split("# tad time: ")[1].splitlines()[0]}
+    worker = Runner()
+    try:
+        said = worker.ask("plan", {**parameters, "spec": spec})["error"]["message"]
+    finally:
+        worker.end()
+    place = rf"; program \(0, 0, 0\) is still in the loop of line {WHILE} after \d{{4,}} iterations"
+    assert re.search(place, said), said
+
+
 def test_a_fault_that_the_interpreter_does_not_see(machine: Machine) -> None:
     (machine.folder / "k.py").write_text(LEAVES.replace("X=f32[1000]", "X=f32[n]"))
     said = time(machine, STAND_IN_FAIL="cuCtxSynchronize:700")
     assert "the interpreter did not find where: no program left a tensor\n" in said
     said = time(machine, STAND_IN_FAIL="cuCtxSynchronize:700:5")
-    assert "leaves: the backward: " in said and "looks at the forward alone\n" in said
+    assert "leaves: the backward: `leaves_backward`: running the kernel: " in said
+    assert "the interpreter did not find where: no program left a tensor\n" in said
     said = time(machine, STAND_IN_FAIL="cuCtxSynchronize:716")
     assert "no multiple of its element's size" in said and "did not find" not in said
     assert said.endswith("a pointer that was cast, or moved by bytes, does not fit its type\n")

@@ -37,13 +37,13 @@ const char *embedding_request(Arena *arena, const ModelSettings *settings,
 
 // --- answers
 
-static bool is_whole(void *context, Str body) {
+static HttpVerdict verdict_of(void *context, Str body) {
     (void)context;
     Arena *arena = arena_new();
     Error error = NULL;
     json_parse(arena, body, &error);
     arena_free(arena);
-    return !error;
+    return error ? HTTP_BROKEN_OFF : HTTP_WHOLE;
 }
 
 /// The numbers, scaled to length 1. False where they are no vector.
@@ -98,7 +98,7 @@ Error embedding_ask(Arena *arena, const ModelSettings *settings, double max_seco
                            .ca_file = settings->ca_file,
                            .max_seconds = max_seconds};
     HttpAnswer answer;
-    Error error = http_post(arena, &request, is_whole, NULL, &answer);
+    Error error = http_post(arena, &request, verdict_of, NULL, &answer);
     if (!error && answer.status != 200)
         error = arena_printf(arena, "the server answers %d%s %s", answer.status,
                              answer.status == 401 || answer.status == 403 ? " (the key)"

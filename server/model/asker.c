@@ -31,7 +31,7 @@ void asker_note(Asker *asker, const Json *measured) {
     if (asker->log) answer_log_add_measured(asker->log, measured);
 }
 
-static bool is_whole(void *context, Str body) { return chat_is_whole(context, body); }
+static HttpVerdict verdict_of(void *context, Str body) { return chat_verdict(context, body); }
 
 static Error status_error(Asker *asker, const HttpAnswer *answer) {
     const char *said = chat_complaint(asker->arena, answer->body);
@@ -60,7 +60,7 @@ static Error ask_server(Asker *asker, const char *body, ChatReply *reply) {
                            .goes_on = asker->goes_on,
                            .context = asker->context};
     HttpAnswer answer;
-    Error error = http_post(arena, &request, is_whole, (void *)(uintptr_t)settings, &answer);
+    Error error = http_post(arena, &request, verdict_of, (void *)(uintptr_t)settings, &answer);
     asker->tries += answer.tries;
     if (!error && answer.status != 200) error = status_error(asker, &answer);
     if (!error) error = chat_read(arena, settings, answer.body, reply);

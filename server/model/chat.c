@@ -1,6 +1,8 @@
 // OpenAI's chat completions, as most servers speak them, and Anthropic's messages. Both stream events of JSON.
 #include "server/model/chat.h"
 
+#include <stdlib.h>
+
 #include "base/json.h"
 
 /// Where nobody counts tokens: about as many bytes are one.
@@ -95,6 +97,7 @@ typedef struct ChatReading {
     double input, output;  // tokens
     bool is_ended, is_cut;
     const char *complaint;  // an error in the midst of a stream, or NULL
+    bool is_busy;           // it says that another attempt may do
 } ChatReading;
 
 static void note_end(ChatReading *reading, const char *why) {
@@ -114,12 +117,33 @@ static const Json *first_of(const Json *array) {
     return array && array->kind == JSON_ARRAY && array->count ? array->items[0] : NULL;
 }
 
-static void note_error(ChatReading *reading, const Json *value) {
+/// What the formats call a failure that passes: their `type`, or a status in the place of `code`.
+static bool passes(const Json *error) {
+    static const char *const types[] = {
+        "overloaded_error",    "rate_limit_error", "api_error",  "timeout_error",
+        "rate_limit_exceeded", "server_error",     "overloaded", "unavailable_error",
+    };
+    enum { TOO_MANY = 429, SERVER_FAILED = 500, LAST = 599 };
+    const char *type = json_get_string(error, "type", ""),
+               *name = json_get_string(error, "code", "");
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(type, types[i]) == 0 || strcmp(name, types[i]) == 0) return true;
+    double code = json_get_number(error, "code", strtod(name, NULL));
+    return code == TOO_MANY || (code >= SERVER_FAILED && code <= LAST);
+}
+
+/// `{"error": {"message": ...}}`, `{"error": "..."}`, and an event that is one by itself: `{"type": "error", "message": ...}`.
+static void note_error(ChatReading *reading, const Json *value, bool is_event) {
     const Json *error = json_get(value, "error");
+    bool is_said = is_event || strcmp(json_get_string(value, "type", ""), "error") == 0 ||
+                   strcmp(json_get_string(value, "object", ""), "error") == 0;
+    if ((!error || error->kind == JSON_NULL) && is_said) error = value;
     if (!error || error->kind == JSON_NULL) return;
     const char *text = error->kind == JSON_STRING ? str_dup(reading->arena, error->string)
                                                   : json_get_string(error, "message", "");
-    reading->complaint = *text ? text : "the server says that it failed";
+    if (!*text) text = json_get_string(error, "type", "");
+    reading->complaint = *text ? text : "it gives no reason";
+    reading->is_busy = error->kind == JSON_OBJECT && passes(error);
 }
 
 /// One event of a stream, or the whole answer.
@@ -145,11 +169,14 @@ static void read_anthropic(ChatReading *reading, const Json *value) {
     note_usage(reading, json_get(value, "usage"));
 }
 
-static void read_value(ChatReading *reading, Str text) {
+/// `is_error`: what is around it calls it one.
+static void read_value(ChatReading *reading, Str text, bool is_error) {
     Error error = NULL;
     const Json *value = json_parse(reading->arena, text, &error);
-    if (error || !value || value->kind != JSON_OBJECT) return;
-    note_error(reading, value);
+    bool is_object = !error && value && value->kind == JSON_OBJECT;
+    if (!is_object && is_error && text.size) reading->complaint = str_dup(reading->arena, text);
+    if (!is_object || reading->complaint) return;
+    note_error(reading, value, is_error);
     if (reading->is_anthropic)
         read_anthropic(reading, value);
     else
@@ -164,39 +191,55 @@ static ChatReading read_body(Arena *arena, const ModelSettings *settings, Str bo
                            .output = -1};
     Str trimmed = str_trim(body);
     if (trimmed.size && trimmed.data[0] == '{') {
-        read_value(&reading, trimmed);
+        read_value(&reading, trimmed, false);
         return reading;
     }
+    bool is_error = false;  // the event at hand
     for (size_t at = 0; at < body.size;) {
         const char *end = memchr(body.data + at, '\n', body.size - at);
         size_t size = end ? (size_t)(end - body.data) - at : body.size - at;
         Str line = str_trim((Str){body.data + at, size});
         at += size + 1;
-        if (!str_starts(line, "data:")) continue;
-        line = str_trim((Str){line.data + 5, line.size - 5});
+        if (!line.size) is_error = false;
+        if (str_starts(line, "event:"))
+            is_error = str_is(str_trim((Str){line.data + 6, line.size - 6}), "error");
+        bool is_own_line = str_starts(line, "error:");  // of the server of llama.cpp
+        if (!is_own_line && !str_starts(line, "data:")) continue;
+        line =
+            str_trim((Str){line.data + (is_own_line ? 6 : 5), line.size - (is_own_line ? 6 : 5)});
         if (str_is(line, "[DONE]"))
             reading.is_ended = true;
         else
-            read_value(&reading, line);
+            read_value(&reading, line, is_error || is_own_line);
     }
     return reading;
 }
 
-bool chat_is_whole(const ModelSettings *settings, Str body) {
+HttpVerdict chat_verdict(const ModelSettings *settings, Str body) {
     Arena *arena = arena_new();
     ChatReading reading = read_body(arena, settings, body);
-    bool is_whole = reading.is_ended && !reading.complaint;
+    HttpVerdict verdict = reading.complaint  ? reading.is_busy ? HTTP_BUSY : HTTP_WHOLE
+                          : reading.is_ended ? HTTP_WHOLE
+                                             : HTTP_BROKEN_OFF;
     arena_free(arena);
-    return is_whole;
+    return verdict;
 }
 
 static int token_count(double counted, size_t bytes) {
     return counted >= 0 && counted < 1e9 ? (int)counted : (int)(bytes / BYTES_A_TOKEN) + 1;
 }
 
+static const char *shortened(Arena *arena, Str text) {
+    enum { MOST_SHOWN = 300 };
+    return arena_printf(arena, "%.*s", (int)(text.size > MOST_SHOWN ? MOST_SHOWN : text.size),
+                        text.data);
+}
+
 Error chat_read(Arena *arena, const ModelSettings *settings, Str body, ChatReply *reply) {
     ChatReading reading = read_body(arena, settings, body);
-    if (reading.complaint) return reading.complaint;
+    if (reading.complaint)
+        return arena_printf(arena, "the server ended its answer with an error: %s",
+                            shortened(arena, str_from(reading.complaint)));
     if (!reading.is_ended) return "the answer broke off";
     const char *text = buffer_text(&reading.text);
     *reply = (ChatReply){.text = text,
@@ -207,10 +250,7 @@ Error chat_read(Arena *arena, const ModelSettings *settings, Str body, ChatReply
 }
 
 const char *chat_complaint(Arena *arena, Str body) {
-    enum { MOST_SHOWN = 300 };
     ModelSettings any = {.api = MODEL_OPENAI};
     ChatReading reading = read_body(arena, &any, body);
-    Str text = reading.complaint ? str_from(reading.complaint) : str_trim(body);
-    return arena_printf(arena, "%.*s", (int)(text.size > MOST_SHOWN ? MOST_SHOWN : text.size),
-                        text.data);
+    return shortened(arena, reading.complaint ? str_from(reading.complaint) : str_trim(body));
 }

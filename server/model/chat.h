@@ -3,6 +3,7 @@
 #define TAD_SERVER_MODEL_CHAT_H
 
 #include "server/model/model.h"
+#include "server/network/http.h"
 
 typedef struct ChatTurn {
     bool is_answer;  // the model's words, else ours
@@ -28,8 +29,8 @@ const char *const *chat_headers(Arena *arena, const ModelSettings *settings, boo
 const char *chat_key_header(const ModelSettings *settings);
 /// What is sent, byte for byte.
 const char *chat_body(Arena *arena, const ModelSettings *settings, const Chat *chat);
-/// Whether the answer has come to its end.
-bool chat_is_whole(const ModelSettings *settings, Str body);
+/// Whether the answer has come to its end, if only because the server says in its midst that it failed.
+HttpVerdict chat_verdict(const ModelSettings *settings, Str body);
 /// The reply in the body of an answer with status 200, streamed or in one piece.
 Error chat_read(Arena *arena, const ModelSettings *settings, Str body, ChatReply *reply);
 /// What the body of another answer says, in its own words; "" where it says nothing.

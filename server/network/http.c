@@ -315,7 +315,7 @@ static bool wait(HttpTry *attempt, uint64_t pause_ms) {
     return !attempt->answer->is_cancelled;
 }
 
-Error http_post(Arena *arena, const HttpRequest *request, HttpIsWhole *is_whole, void *context,
+Error http_post(Arena *arena, const HttpRequest *request, HttpJudge *judge, void *context,
                 HttpAnswer *answer) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, curl_open);
@@ -333,15 +333,15 @@ Error http_post(Arena *arena, const HttpRequest *request, HttpIsWhole *is_whole,
         if (error && is_final) return error;
         int status = answer->status;
         bool is_busy = status == 429 || status >= 500;
-        answer->is_whole = !error && (status != 200 || is_whole(context, answer->body));
-        if (!error && !is_busy && answer->is_whole) return NULL;
+        HttpVerdict verdict = HTTP_WHOLE;
+        if (!error && status == 200) verdict = judge(context, answer->body);
+        if (!error && !is_busy && verdict == HTTP_WHOLE) return NULL;
         uint64_t asked_ms =
             answer->retry_after_s > 0 ? (uint64_t)(answer->retry_after_s * 1000) : 0;
         if (answer->tries == MOST_TRIES || answer->retry_after_s > LONGEST_WAIT_S ||
             !wait(&attempt, asked_ms > pause_ms ? asked_ms : pause_ms)) {
             if (answer->is_cancelled) return "cancelled";
-            if (error || answer->is_whole) return error;
-            return "the answer broke off";
+            return verdict == HTTP_BROKEN_OFF ? "the answer broke off" : error;
         }
     }
 }

@@ -21,20 +21,24 @@ typedef struct HttpRequest {
 typedef struct HttpAnswer {
     int status;         // of the last try; 0: no answer
     bool is_cancelled;  // by `goes_on`
-    bool is_whole;      // it did not break off
     Str body;
     int tries;
     double retry_after_s;  // as the server has said, in seconds or by a date; negative: it has not
 } HttpAnswer;
 
-/// Whether the text of an answer is all there; what it wants is read off by who knows its format.
-typedef bool HttpIsWhole(void *context, Str body);
+/// What the text of an answer with status 200 is; told by who knows its format.
+typedef enum HttpVerdict {
+    HTTP_BROKEN_OFF,
+    HTTP_BUSY,   // it is all there, and says what 429 and 5xx do
+    HTTP_WHOLE,  // it is all there
+} HttpVerdict;
+typedef HttpVerdict HttpJudge(void *context, Str body);
 
-/// Sends the request until an answer has another status than 429 and 5xx and `is_whole` says yes, a few times at the most.
+/// Sends the request until an answer has another status than 429 and 5xx and `judge` finds it whole, a few times at the most.
 /// Waits between two tries: as long as the server says, else twice as long as before. Where that is over ten minutes, or there
 /// is no time for it, the answer is the last one. Follows no redirection. The text of an
 /// error holds nothing of the request. An answer of any status is no error.
-Error http_post(Arena *arena, const HttpRequest *request, HttpIsWhole *is_whole, void *context,
+Error http_post(Arena *arena, const HttpRequest *request, HttpJudge *judge, void *context,
                 HttpAnswer *answer);
 /// Whether the URL is http or https, with no name, password, question or fragment in it. A sentence where not.
 Error http_refuse(Arena *arena, const char *url);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email.utils
+import json
 import select
 import socket
 import ssl
@@ -221,3 +222,86 @@ def test_what_cannot_be_waited_for(asking, wish: str, tries: int) -> None:
     assert "429 (too many requests): busy" in result.stdout
     assert ("it asks to wait " in result.stdout) == (tries == 1)
     assert time.monotonic() - began < 30
+
+
+def event(value: dict, name: str = "") -> str:
+    return (f"event: {name}\n" if name else "") + f"data: {json.dumps(value)}\n\n"
+
+
+FAILURES = {
+    "anthropic": (
+        "anthropic",
+        event(
+            {"type": "error", "error": {"type": "invalid_request_error", "message": "Bad luck"}},
+            "error",
+        ),
+        1,
+    ),
+    "anthropic, overloaded": (
+        "anthropic",
+        event(
+            {"type": "error", "error": {"type": "overloaded_error", "message": "Bad luck"}}, "error"
+        ),
+        4,
+    ),
+    "openai": (
+        "openai",
+        event({"error": {"message": "Bad luck", "type": "invalid_request_error", "code": None}}),
+        1,
+    ),
+    "openai, its own fault": (
+        "openai",
+        event({"error": {"message": "Bad luck", "type": "server_error", "code": None}}),
+        4,
+    ),
+    "openai, a status": (
+        "openai",
+        event({"error": {"code": 502, "message": "Bad luck"}, "choices": []}),
+        4,
+    ),
+    "openai, an event": ("openai", event({"code": 400, "message": "Bad luck"}, "error"), 1),
+    "openai, an object": (
+        "openai",
+        event({"object": "error", "message": "Bad luck", "code": 400}),
+        1,
+    ),
+    "openai, a text": ("openai", event({"error": "Bad luck"}), 1),
+    "openai, a line": ("openai", 'error: {"code": 400, "message": "Bad luck"}\n\n', 1),
+    "openai, no JSON": ("openai", "event: error\ndata: Bad luck\n\n", 1),
+}
+
+
+@pytest.mark.parametrize("case", FAILURES)
+def test_an_error_in_the_middle_of_an_answer_is_told(asking, case: str) -> None:
+    """In the server's own words, and tried again only where it says that this may help."""
+    api, text, tries = FAILURES[case]
+    failing = text.replace("Bad luck", f"Bad luck with {KEY}")
+    one = asking(Say(RIGHT, fails=failing), api=api)
+    result = one.sent("--write")
+    assert result.status == 2, result.stdout
+    assert (
+        "stopped: the server ended its answer with an error: Bad luck with (key)\n" in result.stdout
+    )
+    assert len(one.model.requests) == tries
+    assert one.file.read_text() == KERNEL
+    if tries > 1:
+        one = asking(Say(RIGHT, fails=failing), RIGHT, api=api)
+        assert (one.sent().status, len(one.model.requests)) == (0, 2)
+
+
+def test_an_error_without_words_is_one(asking) -> None:
+    one = asking(Say(RIGHT, fails=event({"error": {}})))
+    assert "ended its answer with an error: it gives no reason" in one.sent().stdout
+    one = asking(Say(RIGHT, fails=event({"error": {"message": "x" * 5000}})))
+    assert f"with an error: {'x' * 300}\n" in one.sent().stdout
+
+
+def test_the_word_error_in_an_answer_is_none(asking) -> None:
+    """A field that says nothing, and the model's own text."""
+    one = asking(f"error: none\n\n{RIGHT}")
+    events = one.model.events
+    one.model.events = lambda text: [
+        event({"choices": [{"delta": {"content": ""}}], "error": None}),
+        *events(text),
+    ]
+    assert one.sent().status == 0

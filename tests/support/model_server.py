@@ -22,6 +22,7 @@ class Say:
     cut: bool = False  # the connection ends in the middle of the stream
     streams: bool = True
     bytes: int = 0  # so much more, of nothing
+    fails: str = ""  # in the middle of the stream comes this, and nothing after it
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -65,7 +66,8 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         events = model.events(say.text)
         try:
-            for event in events[: len(events) // 2] if say.cut else events:
+            half = [*events[: len(events) // 2], *([say.fails] if say.fails else [])]
+            for event in half if say.cut or say.fails else events:
                 self.wfile.write(event.encode())
                 self.wfile.flush()
             for _ in range(say.bytes // 65536):

@@ -14,9 +14,10 @@
 static bool byte_is_name(char c) { return byte_is_word(c) || c == '.'; }
 
 /// Whether a forward's caller passes it by this name: no tuner, and no descriptor.
-static bool name_is_given(const Function *forward, const char *name, size_t size) {
+static bool name_is_given(const StoredSearch *coverage, const char *name, size_t size) {
+    const Function *forward = coverage->function;
     const FunctionDefinition *kernel = forward->definition;
-    bool is_tuned = kernel->is_autotuned || kernel->has_heuristics;
+    bool is_tuned = !coverage->is_launched && (kernel->is_autotuned || kernel->has_heuristics);
     for (int p = 0; p < forward->parameter_count; p++) {
         const Parameter *parameter = &forward->parameters[p];
         if (strlen(parameter->name) == size && strncmp(parameter->name, name, size) == 0)
@@ -31,7 +32,7 @@ static bool names_are_passed(const StoredSearch *coverage, const char *text) {
     for (const char *at = text; *at;) {
         size_t size = 0;
         while (byte_is_name(at[size])) size++;
-        if (!coverage->launch && !name_is_given(coverage->function, at, size)) return false;
+        if (!coverage->launch && !name_is_given(coverage, at, size)) return false;
         for (int i = 0; size && coverage->launch && i < coverage->launch->argument_count; i++) {
             const BackwardArgument *argument = &coverage->launch->arguments[i];
             bool is_it = strlen(argument->name) == size && strncmp(argument->name, at, size) == 0;

@@ -33,9 +33,10 @@ typedef struct MaskCut {
 typedef struct StoredSearch {
     Arena *arena;
     const Function *function;
-    const BackwardLaunch *launch;             // NULL: of a forward
-    bool is_tuned;                            // the grid is a tuner's
-    bool is_most;                             // what an access touches at most is asked for
+    const BackwardLaunch *launch;  // NULL: of a forward
+    bool is_tuned;                 // the grid is a tuner's
+    bool is_launched;  // whoever takes the text asks which numbers the launches of the file pass
+    bool is_most;      // what an access touches at most is asked for
     Value *programs[PROGRAM_AXES];            // stand for all program ids along an axis
     Value *extents[PROGRAM_AXES];             // programs along it
     ProgramSplit splits[STORED_MOST_SPLITS];  // of these, in an address that divides them

@@ -268,6 +268,15 @@ static const char *parts_text(Arena *arena, const LaunchPlan *plan,
     return NULL;
 }
 
+/// Whether programs add to it: then they may meet.
+static bool is_added_to(const LaunchPlan *plan, const BackwardArgument *gradient) {
+    const Backward *backward = plan->backward;
+    for (int i = 0; i < backward->gradient_count; i++)
+        if (strcmp(backward->gradients[i].input, gradient->of) == 0)
+            return backward->gradients[i].is_atomic;
+    return gradient->is_float32;
+}
+
 /// Makes the memory of a gradient.
 static void class_gradient(Arena *arena, Buffer *out, const LaunchPlan *plan,
                            const BackwardArgument *gradient, int indent) {
@@ -292,9 +301,12 @@ static void class_gradient(Arena *arena, Buffer *out, const LaunchPlan *plan,
         return;
     }
     const BackwardArgument *twin = gradient_twin(arena, plan, gradient);
-    const char *call = arena_printf(arena, "_gradient_buffer(%s%s%s%s)", gradient->of,
-                                    gradient->is_float32 ? ", accumulate=True" : "",
-                                    stored ? ", " : "", stored ? stored : "");
+    const char *apart =
+        stored || is_added_to(plan, gradient) ? NULL : apart_text(arena, plan, gradient);
+    const char *call =
+        arena_printf(arena, "_gradient_buffer(%s%s%s%s%s%s)", gradient->of,
+                     gradient->is_float32 ? ", accumulate=True" : "", stored ? ", " : "",
+                     stored ? stored : "", apart ? ", " : "", apart ? apart : "");
     if (twin && twin->use == ARGUMENT_UPSTREAM)
         call = arena_printf(arena, "_passed_on(%s, %s.strides[%d], %s, %s)", twin->name, plan->ctx,
                             output_index(plan, twin->of), gradient->of, stored);

@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "analysis/host/launch.h"
+#include "analysis/host/launch_concrete.h"
+#include "analysis/host_values/host_value.h"
+#include "analysis/launches/launch_strides.h"
 #include "autodiff/emit/emit_layout.h"
 #include "autodiff/function/call_lines.h"
 #include "autodiff/plan/needs.h"
@@ -101,6 +104,65 @@ const char *stored_text(Arena *arena, const LaunchPlan *plan, const BackwardArgu
     return text ? arena_printf(arena, "stored=%s", named_text(arena, plan, text)) : NULL;
 }
 
+/// A range whose length the Function can say, or one whose length it cannot; NULL where it cannot say the step.
+static const char *apart_range(Arena *arena, const LaunchPlan *plan, const char *range) {
+    int axis;
+    const char *comma = strstr(range, ", ");
+    if (is_said(plan, range, &axis)) return named_text(arena, plan, range);
+    const char *step = arena_printf(arena, "%.*s", (int)(comma - range), range);
+    return comma && is_said(plan, step, &axis) ? arena_printf(arena, "%s, None)", step) : NULL;
+}
+
+/// Whether a launch passes the stride and the size of one axis of a tensor for a range: the tensor's own elements.
+static bool is_axis_of(Arena *arena, const HostLaunch *launch, int tensor, int step, int length) {
+    int axis = host_argument_stride_axis(launch, step, tensor);
+    const HostValue *of = launch->arguments[tensor].value, *size = launch->arguments[length].value;
+    if (axis < 0 || !size || !of || of->kind != HOST_TENSOR || axis >= of->tensor->rank)
+        return false;
+    return strcmp(host_print(arena, size), host_print(arena, of->tensor->dims[axis])) == 0;
+}
+
+/// Whether launches step through the tensor by a stride of it, and by something else than its axes.
+static bool is_stepped_by_stride(Arena *arena, const LaunchPlan *plan, const StepCheck *check) {
+    const FunctionDefinition *kernel = plan->kernel;
+    HostLaunches launches = host_launches(arena, kernel, plan->backward->kernel->function);
+    int tensor = parameter_find(kernel, str_from(check->of));
+    bool has_stride = false, has_other = false;
+    for (int k = 0; k < check->range_count; k++) {
+        const char *text = check->ranges[k] + 1, *comma = strstr(text, ", ");
+        const char *end = comma ? strrchr(comma, ')') : NULL;
+        if (!end) return false;
+        int step = parameter_find(kernel, (Str){text, (size_t)(comma - text)});
+        int length = parameter_find(kernel, (Str){comma + 2, (size_t)(end - comma - 2)});
+        bool is_known = strncmp(comma, ", None", 6) != 0 && strncmp(comma, ", grid.", 7) != 0;
+        for (LIST_EACH(int, i, launches)) {
+            const HostLaunch *launch = launches.items[i];
+            has_stride |= step >= 0 && host_argument_stride_axis(launch, step, tensor) >= 0;
+            has_other |= is_known && (step < 0 || length < 0 ||
+                                      !is_axis_of(arena, launch, tensor, step, length));
+        }
+    }
+    return has_stride && has_other;
+}
+
+const char *apart_text(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient) {
+    const Backward *backward = plan->backward;
+    for (int i = 0; i < backward->step_count; i++) {
+        const StepCheck *check = &backward->steps[i];
+        if (strcmp(check->of, gradient->of) != 0 || *check->guard) continue;
+        if (!is_stepped_by_stride(arena, plan, check)) return NULL;
+        Buffer out = buffer_new(arena);
+        for (int k = 0; k < check->range_count; k++) {
+            const char *range = apart_range(arena, plan, check->ranges[k]);
+            if (!range) return NULL;
+            buffer_printf(&out, "%s%s", k ? ", " : "apart=[", range);
+        }
+        buffer_puts(&out, "]");
+        return buffer_text(&out);
+    }
+    return NULL;
+}
+
 const char *stored_output_text(Arena *arena, const LaunchPlan *plan, int parameter) {
     int most_axis;
     const char *text = plan->backward->stored ? plan->backward->stored[parameter] : NULL;
@@ -157,6 +219,8 @@ static const char *check_need_text(Arena *arena, const LaunchPlan *plan, const S
 }
 
 const char *steps_check_text(Arena *arena, const LaunchPlan *plan, const StepsPlace *place) {
+    const Backward *backward = plan->backward;
+    if (host_launches(arena, plan->kernel, backward->kernel->function).count) return "";
     Buffer out = buffer_new(arena);
     const char *programs = place->grid;
     for (int i = 0; i < plan->backward->step_count; i++) {
@@ -235,6 +299,9 @@ const char *new_check_text(Arena *arena, const LaunchPlan *plan, const StepsPlac
 
 const char *steps_comment(Arena *arena, const Backward *backward, WrapperKind wrapper) {
     Buffer out = buffer_new(arena);
+    if (host_launches(arena, backward->kernel->function->definition, backward->kernel->function)
+            .count)
+        return "";
     for (int i = 0; wrapper == WRAPPER_NONE && i < backward->step_count; i++) {
         const StepCheck *check = &backward->steps[i];
         if (is_added_to(backward, check->of)) continue;

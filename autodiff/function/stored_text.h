@@ -6,6 +6,9 @@
 
 /// `stored=[(step, length), ...]`; NULL where the launcher does not know what it is made of.
 const char *stored_text(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient);
+/// `apart=[(step, length), ...]`: ranges of the elements that a kernel of a launched file touches at most, of which no two sums are one
+/// where the gradient is right; a length may be None. NULL where the kernel's own numbers say so, or nobody knows.
+const char *apart_text(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient);
 /// Statements that these texts need in front of them, or "".
 const char *stored_programs_text(Arena *arena, const LaunchPlan *plan);
 

@@ -1,4 +1,4 @@
-// For each tensor of a kernel that nobody launches: the ranges of elements whose sums must differ, as Python for the Function.
+// For each tensor of a kernel: the ranges of elements whose sums must differ, as Python for the Function.
 #include "autodiff/programs/steps.h"
 
 #include <string.h>
@@ -315,14 +315,15 @@ static void doubt_numbers(TensorSearch *search, const TensorSteps *tensor) {
 
 void steps_settle(Differentiation *state) {
     Function *primal = state->primal;
-    if (host_launches(state->arena, primal->definition, primal).count) return;
+    bool is_launched = host_launches(state->arena, primal->definition, primal).count > 0;
     TensorSearch search = {.state = state,
                            .arena = state->arena,
                            .coverage = stored_search_new(state->arena, primal, NULL),
                            .checked = map_new(state->arena)};
     search.coverage->is_most = true;
+    search.coverage->is_launched = is_launched;
     search.coverage->is_tuned =
-        primal->definition->is_autotuned || primal->definition->has_heuristics;
+        !is_launched && (primal->definition->is_autotuned || primal->definition->has_heuristics);
     region_walk(primal->body, visit_access, &search);
     for (LIST_EACH(int, i, search.tensors)) {
         const TensorSteps *tensor = search.tensors.items[i];
@@ -332,6 +333,7 @@ void steps_settle(Differentiation *state) {
         check_later(&search, tensor);
         if (parameter->is_stored) note_checked(&search, tensor);
     }
+    if (is_launched) return;  // the launches say what is chosen
     for (LIST_EACH(int, i, search.tensors)) {
         const TensorSteps *tensor = search.tensors.items[i];
         const Parameter *parameter = parameter_of_root(state, tensor->parameter);

@@ -17,6 +17,7 @@
 #include "autodiff/function/tape_text.h"
 #include "autodiff/function_variants.h"
 #include "autodiff/parts.h"
+#include "autodiff/plan/absent.h"
 #include "autodiff/plan/constants.h"
 #include "autodiff/plan/upstream_strides.h"
 #include "autodiff/primal/scalars.h"
@@ -113,17 +114,19 @@ static void emit_variant(Arena *arena, const Variant *variant, WrapperKind wrapp
     result->launch_count = variant->part_count ? variant->part_count : 1;
     result->launches = ARENA_ARRAY(arena, BackwardLaunch, result->launch_count);
     Buffer text = buffer_new(arena), helpers = buffer_new(arena);
+    for (int i = 0; i < result->launch_count; i++) result->launches[i] = parts[i].launch;
+    if (wrapper != WRAPPER_TRITON_OP) absent_choose(result);
     for (int i = 0; i < result->launch_count; i++) {
         BackwardLaunch *launch = &result->launches[i];
         const char *needed, *grid = "";
         if (!i)
             grid = arena_printf(arena, "%s%s", grid_comment(arena, result, wrapper),
                                 steps_comment(arena, result, wrapper));
-        *launch = parts[i].launch;
         launch->kernel = parts[i].function->name;
         launch->is_tuned_before =
             i && result->kernel->definition->is_autotuned && launch_reads_scratch(launch);
         upstream_strides_describe(arena, result->kernel, parts[i].function, launch);
+        absent_guard(arena, parts[i].function, launch);
         launch->text = emit_launch(arena, parts[i].function, launch, grid, result, &needed);
         buffer_printf(&text, "%s%s", i ? "\n\n" : "", launch->text);
         if (!strstr(buffer_text(&helpers), needed))
@@ -133,6 +136,7 @@ static void emit_variant(Arena *arena, const Variant *variant, WrapperKind wrapp
     coverage_settle(result);
     same_gradients_settle(result);
     upstream_strides_settle(result);
+    absent_settle(result);
     result->kernel_text = buffer_text(&text);
     result->helper_text = buffer_text(&helpers);
 }

@@ -298,7 +298,11 @@ static bool emit_branch(Emitter *emitter, const Op *op, int index, const char *c
     size_t before = emitter->out.size;
     emit_region(emitter, op->regions[index]);
     const Op *yield = region_terminator(op->regions[index]);
-    for (int i = 0; i < op->result_count; i++) emit_update(emitter, names[i], yield->operands[i]);
+    for (int i = 0; i < op->result_count; i++) {
+        const Op *made = yield->operands[i]->op;
+        bool is_nothing = made && made->code == OP_UNDEFINED && made->note;
+        if (!is_nothing) emit_update(emitter, names[i], yield->operands[i]);
+    }
     emitter->indent--;
     return emitter->out.size > before;
 }

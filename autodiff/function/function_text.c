@@ -13,6 +13,7 @@
 #include "autodiff/function/stored_text.h"
 #include "autodiff/function/tape_text.h"
 #include "autodiff/function/warps_text.h"
+#include "autodiff/plan/absent.h"
 #include "autodiff/plan/aliases.h"
 #include "autodiff/plan/launch_plan.h"
 #include "autodiff/plan/needs.h"
@@ -67,6 +68,60 @@ static void save_tensors(Arena *arena, Buffer *out, const LaunchPlan *plan, cons
     statement(out, "",
               call_lines(arena, arena_printf(arena, "%s.save_for_backward", plan->ctx), all.items,
                          all.count, 8));
+}
+
+/// The upstream gradient of an output, that kernels take None for or do not; or NULL.
+static const BackwardArgument *upstream_of(const LaunchPlan *plan, const char *output) {
+    return launch_argument(plan->backward, ARGUMENT_UPSTREAM, output);
+}
+
+/// Autograd is to say where it has no gradient of an output: no zeros are made but where a kernel needs them.
+static void absent_forward(Arena *arena, Buffer *out, const LaunchPlan *plan,
+                           const Texts *outputs) {
+    if (!upstreams_may_be_absent(plan->backward)) return;
+    statement(out, plan->ctx, ".set_materialize_grads(False)");
+    Texts forms = {0};
+    for (int i = 0; i < outputs->count; i++) {
+        const BackwardArgument *upstream = upstream_of(plan, outputs->items[i]);
+        if (upstream && !upstream->is_optional)
+            LIST_PUSH(arena, &forms, arena_printf(arena, "_form_of(%s)", outputs->items[i]));
+    }
+    if (!forms.count) return;
+    const char *target = arena_printf(arena, "%s.forms = ", plan->ctx);
+    if (forms.count == 1)
+        statement(out, target, arena_printf(arena, "(%s,)", forms.items[0]));
+    else
+        statement(out, "", tuple_lines(arena, target, forms.items, forms.count, 8));
+}
+
+/// Without any upstream gradient there is none of an input; what a kernel needs is zeros where autograd has none.
+static void absent_backward(Arena *arena, Buffer *out, const LaunchPlan *plan,
+                            const Texts *outputs) {
+    if (!upstreams_may_be_absent(plan->backward)) return;
+    Texts names = {0};
+    Buffer none = buffer_new(arena);
+    int results = needs_before(plan), forms = 0;
+    for (int p = 0; p < plan->kernel->parameter_count; p++) results += plan->passed[p];
+    for (int i = 0; i < outputs->count; i++) {
+        const BackwardArgument *upstream = upstream_of(plan, outputs->items[i]);
+        if (!upstream) continue;
+        buffer_printf(&none, "%s%s is None", names.count ? " and " : "", upstream->name);
+        LIST_PUSH(arena, &names, upstream->name);
+    }
+    if (none.size + 12 > LINE_LIMIT) {
+        const char *list = list_text(arena, &names);
+        none = buffer_new(arena);
+        buffer_printf(&none, "all(gradient is None for gradient in (%s))", list);
+    }
+    layout_statement(out, 8, "if ", buffer_text(&none), ":");
+    statement_at(out, 12, "return ", arena_printf(arena, "(None,) * %d", results));
+    for (int i = 0; i < outputs->count; i++) {
+        const BackwardArgument *upstream = upstream_of(plan, outputs->items[i]);
+        if (!upstream || upstream->is_optional) continue;
+        statement(
+            out, arena_printf(arena, "%s = ", upstream->name),
+            arena_printf(arena, "_or_zeros(%s, %s.forms[%d])", upstream->name, plan->ctx, forms++));
+    }
 }
 
 static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, const Texts *saved,
@@ -147,6 +202,7 @@ static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, con
                                           arena_printf(arena, "(%s)", list_text(arena, outputs)),
                                           arena_printf(arena, "(%s)", list_text(arena, fixed))},
                          fixed->count ? 3 : 2, 8));
+    absent_forward(arena, out, plan, outputs);
     if (outputs->count == 1)
         statement(out, "return ", outputs->items[0]);
     else
@@ -445,11 +501,13 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
         if (size) value = size;
         if (argument->use == ARGUMENT_UPSTREAM && !upstream_is_named(plan, argument))
             value = upstream_text(arena, plan, argument, name_index(outputs, argument->of));
-        if (argument->upstream)
-            value =
-                arena_printf(arena, "%s.stride(%d)",
-                             launch_argument(backward, ARGUMENT_UPSTREAM, argument->upstream)->name,
-                             argument->axis);
+        if (argument->upstream) {
+            const BackwardArgument *upstream = upstream_of(plan, argument->upstream);
+            const char *step = arena_printf(arena, "%s.stride(%d)", upstream->name, argument->axis);
+            value = upstream->is_optional
+                        ? arena_printf(arena, "0 if %s is None else %s", upstream->name, step)
+                        : step;
+        }
         const BackwardArgument *twin = gradient_twin(arena, plan, argument);
         if (twin)
             value = arena_printf(arena, "None if %s is %s else %s", argument->name, twin->name,
@@ -525,6 +583,7 @@ static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, co
     buffer_printf(
         out, "%s:\n",
         call_lines_before(arena, "def backward", parameters.items, parameters.count, 4, 1));
+    absent_backward(arena, out, plan, outputs);
     if (saved->count == 1)
         statement(out, arena_printf(arena, "(%s,) = ", saved->items[0]), tensors);
     if (saved->count > 1) unpack(out, saved, tensors);

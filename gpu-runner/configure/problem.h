@@ -65,7 +65,8 @@ typedef struct GradientLaunch {
     const int64_t *grid;    // NULL: the forward's
 } GradientLaunch;
 
-/// The backward where of the gradients that may be left out one alone is asked for: the pointers of the others are None.
+/// The backward where of the gradients that may be left out one alone is asked for: the pointers of the others are None. Or where the
+/// upstream gradient of one output is None.
 typedef struct GradientAlone {
     int parameter;  // of the forward
     const GradientLaunch *launches;
@@ -87,6 +88,10 @@ typedef struct Problem {
     int launch_count;
     const GradientAlone *alone;
     int alone_count;
+    const GradientAlone *absent;  // per output that may have no upstream gradient
+    int absent_count;
+    bool is_silent;  // the upstream gradient of the output `silent` is 0
+    int silent;
     const GradientLaunch *const *tiled;  // all launches once more, with tiles of their own
     int tiled_count;
     const UpstreamLayout *layouts;  // per parameter of the forward

@@ -54,6 +54,53 @@ const char *alone_fault(Arena *arena, const Executor *executor, const Execution 
     return fault;
 }
 
+/// The first gradient that is finite with zeros for an upstream gradient, and another with None; -1: none.
+static int other_with_none(const Problem *problem, const Execution *zeros, const Execution *none,
+                           int64_t *offset) {
+    for (int i = 0; i < problem->input_count; i++) {
+        int parameter = problem->inputs[i];
+        MemoryBuffer *wanted = zeros->gradients[parameter];
+        if (gradients_agree(zeros, none, parameter, offset)) continue;
+        if (isfinite(memory_peek(zeros->memory, wanted, *offset))) return parameter;
+    }
+    return -1;
+}
+
+const char *absent_fault(Arena *arena, const Executor *executor) {
+    const Problem *problem = executor->problem;
+    const char *fault = NULL;
+    for (int i = 0; i < problem->absent_count && !fault; i++) {
+        const GradientAlone *absent = &problem->absent[i];
+        const PlanArgument *output = &problem->configuration->arguments[absent->parameter];
+        Problem silent = *problem;
+        silent.is_silent = true;
+        silent.silent = absent->parameter;
+        Executor own = *executor;
+        own.problem = &silent;
+        own.traced = NULL;  // a launch on the GPU would cost the steps of the backward with all
+        Execution zeros = execution_backward(&own, false, NULL);
+        silent.launches = absent->launches;
+        Execution none = execution_backward(&own, false, NULL);
+        int64_t offset;
+        int other =
+            zeros.error || none.error ? -1 : other_with_none(problem, &zeros, &none, &offset);
+        if (!zeros.error && none.error)
+            fault = arena_printf(
+                arena, "where %.*s has no upstream gradient, the backward does not run: %s",
+                STR_ARGS(output->name), none.error);
+        else if (other >= 0)
+            fault = arena_printf(
+                arena,
+                "the gradient of %.*s is another where %.*s has no upstream gradient than where that is "
+                "0 (element %lld)",
+                STR_ARGS(problem->configuration->arguments[other].name), STR_ARGS(output->name),
+                (long long)offset);
+        execution_free(&none);
+        execution_free(&zeros);
+    }
+    return fault;
+}
+
 /// What a run touches beyond what the backward touched, or finds that it did not, in words; NULL: nothing.
 static const char *other_access(Arena *arena, const Problem *problem, const Execution *whole,
                                 const Execution *run) {

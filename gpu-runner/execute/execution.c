@@ -195,7 +195,8 @@ static bool is_excluded(const Executor *executor, int parameter, int64_t offset)
 
 /// Nothing comes from above an output of integers.
 Content upstream_content(const Problem *problem, int parameter) {
-    if (!dtype_code_is_float(problem->configuration->arguments[parameter].dtype))
+    bool is_silent = problem->is_silent && problem->silent == parameter;
+    if (is_silent || !dtype_code_is_float(problem->configuration->arguments[parameter].dtype))
         return (Content){.kind = CONTENT_ZERO};
     return (Content){.kind = CONTENT_NORMAL,
                      .seed = hash_mix(problem->seed ^ (0xF00Du + (uint64_t)parameter))};

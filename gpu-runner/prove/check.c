@@ -332,9 +332,10 @@ static void check_ownership(Checker *checker) {
     execution_free(&again);
 }
 
-/// A gradient is what it is, whether others are asked for or not.
+/// A gradient is what it is, whether others are asked for or not, and whether an upstream gradient is 0 or None.
 static void check_alone(Checker *checker) {
     const char *fault = alone_fault(checker->arena, &checker->executor, &checker->backward);
+    if (!fault) fault = absent_fault(checker->arena, &checker->executor);
     bool is_spent = checker->executor.interp->is_over_budget;  // then it says nothing of gradients
     if (fault) conclude(checker, is_spent ? CHECK_UNPROVED : CHECK_FAILED, "%s", fault);
 }

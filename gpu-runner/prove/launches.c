@@ -65,7 +65,10 @@ static bool actual_from_json(const LaunchReader *reader, const PlanConfiguration
         }
         const PlanArgument *argument = &configuration->arguments[parameter];
         const char *stored = json_get_string(json, "stored", NULL);
-        if (reader->asked >= 0 && reader->asked != parameter && is_optional(json)) {
+        bool is_upstream = kinds[i].kind == ACTUAL_UPSTREAM;
+        bool is_left_out = is_upstream ? reader->absent == parameter
+                                       : reader->asked >= 0 && reader->asked != parameter;
+        if (is_left_out && is_optional(json)) {
             *actual = constant_actual(constant_none(arena));
             return true;
         }
@@ -234,15 +237,16 @@ bool launch_read(const LaunchReader *reader, const PlanConfiguration *configurat
     return *error == NULL;
 }
 
-int launches_optional(const LaunchReader *reader, const PlanConfiguration *configuration,
-                      const Json *launches, int *parameters) {
+/// The parameters of the forward that optional arguments of a kind are of.
+static int optional_of(const LaunchReader *reader, const PlanConfiguration *configuration,
+                       const Json *launches, const char *kind, int *parameters) {
     int count = 0;
     for (int i = 0; i < launches->count; i++) {
         const Json *arguments = json_get(launches->items[i], "arguments");
         for (int k = 0; arguments && k < arguments->count; k++) {
             if (!is_optional(arguments->items[k])) continue;
-            int parameter = parameter_named(reader->forward,
-                                            json_get_string(arguments->items[k], "gradient", NULL));
+            int parameter =
+                parameter_named(reader->forward, json_get_string(arguments->items[k], kind, NULL));
             bool is_there =
                 parameter >= 0 && configuration->arguments[parameter].kind != ARGUMENT_CONSTANT;
             for (int j = 0; j < count; j++) is_there = is_there && parameters[j] != parameter;
@@ -250,6 +254,16 @@ int launches_optional(const LaunchReader *reader, const PlanConfiguration *confi
         }
     }
     return count;
+}
+
+int launches_optional(const LaunchReader *reader, const PlanConfiguration *configuration,
+                      const Json *launches, int *parameters) {
+    return optional_of(reader, configuration, launches, "gradient", parameters);
+}
+
+int launches_absent(const LaunchReader *reader, const PlanConfiguration *configuration,
+                    const Json *launches, int *parameters) {
+    return optional_of(reader, configuration, launches, "upstream", parameters);
 }
 
 /* ---- tiles of their own ---- */

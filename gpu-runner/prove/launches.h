@@ -11,11 +11,12 @@ typedef struct LaunchReader {
     Sources *sources;
     const FunctionDefinition *forward;
     const Module *backward;
+    int absent;  // an output whose upstream gradient nobody has, where kernels take None for it; -1: all are there
     int asked;  // of gradients that may be left out the one that is asked for, a parameter of the forward; -1: all are
 } LaunchReader;
 
 /// {"kernel", "arguments": {name: {"same" | "upstream" | "gradient" | "running" | "kept" | "before": PARAMETER} (a "gradient" with the
-/// "stored" ranges that nobody sets to 0: stored.h, or that is "optional": the kernel takes None for it; a "same" that is the stride of an output along "axis", and addresses that
+/// "stored" ranges that nobody sets to 0: stored.h, or that is "optional", as an "upstream" may be: the kernel takes None for it; a "same" that is the stride of an output along "axis", and addresses that
 /// output's upstream gradient alone, with "upstream_of": PARAMETER) or {"scratch": NAME,
 /// "elements"} or {"steps"} or {"slices"} (with the programs that are "shared_by" sums, as "grid.0 * grid.1", and what the launcher says of their number: "most", "each") or {"part_stride": PARAMETER} (of a "gradient" with "parts") or {"stages"} or {"programs": AXIS} or {"value"}}}. False and `*error` where it makes no sense or does not lower.
 bool launch_read(const LaunchReader *reader, const PlanConfiguration *configuration,
@@ -24,6 +25,10 @@ bool launch_read(const LaunchReader *reader, const PlanConfiguration *configurat
 /// The parameters of the forward whose gradients a request's launches may leave out, in `parameters`; how many.
 int launches_optional(const LaunchReader *reader, const PlanConfiguration *configuration,
                       const Json *launches, int *parameters);
+
+/// The outputs whose upstream gradients may be None, in the same way.
+int launches_absent(const LaunchReader *reader, const PlanConfiguration *configuration,
+                    const Json *launches, int *parameters);
 
 /// "tiles" of a launch: {PARAMETER: {"same": PARAMETER of the forward, "sizes": [...], "extent": elements in Python, "axis": of the grid, that
 /// numbers its blocks, or null, "divides": parameters of the forward that all its sizes divide}}, as many sizes for each. `problem->tiled` gets the launches with some of these, whose `turn` it is: none

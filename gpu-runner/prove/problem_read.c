@@ -76,6 +76,27 @@ static void read_alone(LaunchReader reader, const PlanConfiguration *configurati
     problem->alone_count = count;
 }
 
+/// The launches once more for each output that may have no upstream gradient.
+static void read_absent(LaunchReader reader, const PlanConfiguration *configuration,
+                        const Json *launches, Problem *problem, Error *error) {
+    Arena *arena = reader.arena;
+    int *parameters = ARENA_ARRAY(arena, int, configuration->argument_count + 1);
+    int count = launches_absent(&reader, configuration, launches, parameters);
+    GradientAlone *absent = ARENA_ARRAY(arena, GradientAlone, count + 1);
+    for (int i = 0; i < count && !*error; i++) {
+        GradientLaunch *own = ARENA_ARRAY(arena, GradientLaunch, launches->count + 1);
+        reader.absent = parameters[i];
+        for (int k = 0; k < launches->count && !*error; k++)
+            launch_read(&reader, configuration, launches->items[k], &own[k], error);
+        absent[i] = (GradientAlone){parameters[i], own};
+        if (*error)
+            *error = arena_printf(arena, "%s where %.*s has no upstream gradient", *error,
+                                  STR_ARGS(configuration->arguments[parameters[i]].name));
+    }
+    problem->absent = absent;
+    problem->absent_count = count;
+}
+
 Error problem_read(const ProblemReader *reader, PlanConfiguration *configuration, Problem *problem,
                    Error *launch_error) {
     Arena *arena = reader->arena;
@@ -104,7 +125,7 @@ Error problem_read(const ProblemReader *reader, PlanConfiguration *configuration
     if (!error && problem->input_count == 0) error = "no differentiable input is present";
     if (!error && !configuration->grid_is_known) error = grid_find(arena, problem, configuration);
     if (error) return error;
-    LaunchReader read = {arena, reader->sources, reader->forward, reader->backward, -1};
+    LaunchReader read = {arena, reader->sources, reader->forward, reader->backward, -1, -1};
     int count = reader->launches->count;
     GradientLaunch *launches = ARENA_ARRAY(arena, GradientLaunch, count + 1);
     for (int i = 0; i < count && !*launch_error; i++)
@@ -112,6 +133,7 @@ Error problem_read(const ProblemReader *reader, PlanConfiguration *configuration
     problem->launches = launches;
     problem->launch_count = count;
     if (!*launch_error) read_alone(read, configuration, reader->launches, problem, launch_error);
+    if (!*launch_error) read_absent(read, configuration, reader->launches, problem, launch_error);
     if (!*launch_error)
         tiles_read(&read, configuration, reader->launches, reader->turn, problem, launch_error);
     if (!*launch_error) problem->layouts = upstream_layouts(arena, configuration, launches, count);

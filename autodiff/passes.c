@@ -20,6 +20,7 @@
 #include "autodiff/primal/reroll.h"
 #include "autodiff/primal/upwards.h"
 #include "autodiff/primal/widths.h"
+#include "autodiff/products/base_two.h"
 #include "autodiff/programs/communication.h"
 #include "autodiff/programs/steps.h"
 #include "autodiff/programs/stores.h"
@@ -166,6 +167,8 @@ static void pass_one_element(Differentiation *state) {
     atomics_ask_for_one_element(state->backward);
     function_join_branches(state->backward);
 }
+
+static void pass_base_two(Differentiation *state) { function_take_base_two(state->backward); }
 
 static void pass_tidy(Differentiation *state) {
     function_tidy(state->backward);

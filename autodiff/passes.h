@@ -12,6 +12,7 @@ typedef enum PassKeeps {
     PASS_KEEPS_BITS,
     PASS_KEEPS_VALUES,
     PASS_KEEPS_FINITE,
+    PASS_KEEPS_NUMBERS,
     PASS_KEEPS_PARTS,
     PASS_KEEPS_NOTHING,
 } PassKeeps;

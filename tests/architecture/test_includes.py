@@ -64,6 +64,7 @@ ROOMS = {
     "autodiff": {
         "rewrite": set(),
         "state": {"rewrite"},
+        "products": {"rewrite", "state"},
         "addresses": {"rewrite", "state"},
         "tape": {"addresses", "rewrite", "state"},
         "primal": {"tape", "addresses", "rewrite", "state"},
@@ -83,7 +84,7 @@ ROOMS = {
         ".": {
             *{"module", "function", "plan", "emit", "sweep", "finiteness", "schedule", "atomics"},
             *{"programs", "extents", "primal", "tape", "addresses", "rewrite", "state", "blocks"},
-            "stored",
+            *{"stored", "products"},
         },
     },
     "gpu-runner": {

@@ -379,8 +379,9 @@ bool slopes_compute(Arena *arena, const Subject *subject, const Differentiation 
 /* ---- differences ---- */
 
 static bool is_like(double before, double after, double size, Likeness likeness) {
-    if (likeness == ALIKE_FINITE && !isfinite(before)) return true;
-    if (likeness == ALIKE_VALUES) {
+    bool asks_all = likeness == ALIKE_BITS || likeness == ALIKE_VALUES;
+    if (!asks_all && !isfinite(before)) return true;
+    if (likeness == ALIKE_VALUES || likeness == ALIKE_NUMBERS) {
         if (!isfinite(before) || !isfinite(after)) return isfinite(before) == isfinite(after);
         return fabs(before - after) <= ROUNDING * fmax(size, 1);
     }

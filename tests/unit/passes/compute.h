@@ -52,7 +52,7 @@ Computed backward_run_gradients(BackwardRun *run);
 bool slopes_compute(Arena *arena, const Subject *subject, const Differentiation *state,
                     const Computed *gradients, double *dual, double *gradient, double *size);
 
-typedef enum Likeness { ALIKE_BITS, ALIKE_VALUES, ALIKE_FINITE } Likeness;
+typedef enum Likeness { ALIKE_BITS, ALIKE_VALUES, ALIKE_FINITE, ALIKE_NUMBERS } Likeness;
 /// Where the second is not like the first, one sentence; NULL: it is.
 const char *computed_difference(Arena *arena, const Computed *before, const Computed *after,
                                 Likeness likeness);

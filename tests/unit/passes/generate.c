@@ -30,6 +30,16 @@ static const char *const CONDITIONS[] = {"p % 2 == 0", "FLAG", "start > 0.0", "n
 static const char *const RANGES[] = {"range(L)", "range(M)", "range(L - 1, -1, -1)",
                                      "tl.static_range(2)", "range(0, L, 1)"};
 
+/// Exponents of a product of matrices and a row.
+static const char *const EXPONENTS[] = {
+    "%s * 0.25 - %s[:, None]",
+    "tl.where(c[None, :] < n, %s * tl.sin(s), -float('inf')) - %s[:, None]",
+    "tl.where(c[:, None] < c[None, :], %s / 3.0, -1e30) - %s[:, None]",
+    "tl.where(c[:, None] == p, -1e4, tl.sin(%s) * 2.0 + %s[None, :])",
+    "0.5 * (c[:, None] - c[None, :]) - %s - %s[None, :]",
+    "%s + tl.load(W + c[:, None] * B + c[None, :]) - %s[:, None]",
+};
+
 typedef struct Author {
     Arena *arena;
     uint64_t state;
@@ -168,8 +178,24 @@ static void in_place(Author *author) {
         buffer_printf(&author->body, "tl.store(%s, %s)\n", at, tile(author, 1));
 }
 
+/// Exponentials of a product: in a loop they are taken to base 2.
+static void scores(Author *author) {
+    const char *product = arena_printf(
+        author->arena,
+        "tl.dot(tl.sin(%s)[:, None] + tl.zeros([B, B], tl.float32), tl.sin(%s)[None, :] * "
+        "tl.sin(%s)[:, None])",
+        ONE_OF(author, TILES), tile(author, 2), ONE_OF(author, TILES));
+    const char *row = arena_printf(author->arena, "tl.sin(%s)", ONE_OF(author, TILES));
+    buffer_printf(&author->body, "%s = tl.sum(tl.exp(%s), axis=%d)\n", ONE_OF(author, TILES),
+                  filled(author, ONE_OF(author, EXPONENTS), product, row), below(author, 2));
+}
+
 static void product(Author *author) {
     indent(author);
+    if (chance(author)) {
+        scores(author);
+        return;
+    }
     buffer_printf(&author->body,
                   "%s = tl.sum(tl.dot(%s[:, None] + tl.zeros([B, B], tl.float32), "
                   "%s[None, :] * %s[:, None]), axis=%d)\n",

@@ -68,7 +68,8 @@ static void fail(const Watched *watched, const char *pass, const char *what) {
 
 static Likeness likeness_of(const PassRow *row) {
     if (row->keeps == PASS_KEEPS_BITS) return ALIKE_BITS;
-    return row->keeps == PASS_KEEPS_FINITE ? ALIKE_FINITE : ALIKE_VALUES;
+    if (row->keeps == PASS_KEEPS_FINITE) return ALIKE_FINITE;
+    return row->keeps == PASS_KEEPS_NUMBERS ? ALIKE_NUMBERS : ALIKE_VALUES;
 }
 
 /* ---- computing ---- */

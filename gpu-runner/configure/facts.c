@@ -329,6 +329,8 @@ static void visit_block(FactWalk *walk, const Op *op) {
 static void visit_for(FactWalk *walk, const Op *op, ValueOrigin *induction) {
     ValueOrigin bounds = *origin(walk, op->operands[1]);
     const ValueOrigin *step = origin(walk, op->operands[2]);
+    int from = parameter_of(walk, op->operands[0]);
+    if (from >= 0 && !set_has(bounds.parameters, from)) walk->facts[from].is_from = true;
     FOR_EACH_PARAMETER(walk, i, bounds.loaded) walk->facts[i].is_offset_list = true;
     FOR_EACH_PARAMETER(walk, i, origin(walk, op->operands[0])->loaded) {
         walk->facts[i].is_offset_list = true;

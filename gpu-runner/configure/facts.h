@@ -41,6 +41,7 @@ typedef struct ParameterFacts {
     bool is_whole;   // ... lanes that nothing moves: they must cover it
     bool is_trip;    // the bound of a loop that does not go by blocks
     bool is_bound;   // a loop's bound depends on it, by blocks or not
+    bool is_from;    // a loop begins there, and its end does not depend on it
     bool is_stride;  // multiplies an index in an address
     bool
         is_lone_stride;  // ... without another: what only multiplies strides says how many of them there are

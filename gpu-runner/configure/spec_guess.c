@@ -16,7 +16,8 @@ enum {
     LONGEST_STRIDE_LEVEL = 5,
     MORE_THAN_PROGRAMS = 37,
     FACTOR_STRIDE = 131,
-    FEW_TRIPS = 3
+    FEW_TRIPS = 3,
+    SHORT_PART = 4
 };
 
 /// The values to try for one parameter, the likeliest first.
@@ -297,11 +298,32 @@ Content content_guess(const ParameterFacts *facts, DTypeCode dtype, uint64_t see
                      .high = low + (dtype_bits(dtype) <= 8 ? 2 : 5)};
 }
 
+enum { EMPTY_PARTS = 12 };
+/// Every other part is empty.
+static const double with_empty_parts[EMPTY_PARTS] = {0, 0, 5, 5, 11, 11, 16, 16, 22, 22, 27, 27};
+
+/// Bounds that lie in memory, where loops are to have one iteration or none: short parts, or empty ones.
+static Content content_for(const Guess *guess, const ParameterFacts *facts, Content content) {
+    bool bounds = facts->is_offset_list && !facts->is_list_index && !facts->is_store_index &&
+                  (content.kind == CONTENT_MONOTONE || content.kind == CONTENT_SMALL);
+    if (!bounds || (guess->extra != EXTRA_ONE && guess->extra != EXTRA_ZERO)) return content;
+    if (guess->extra == EXTRA_ZERO && content.kind == CONTENT_MONOTONE)
+        return (Content){
+            .kind = CONTENT_VALUES, .values = with_empty_parts, .value_count = EMPTY_PARTS};
+    if (guess->extra == EXTRA_ZERO) return (Content){.kind = CONTENT_ZERO};
+    if (content.kind == CONTENT_MONOTONE)
+        content.high = SHORT_PART;
+    else
+        content.low = content.high = 1;
+    return content;
+}
+
 static void guess_pointer(Guess *guess, int index) {
     const Parameter *parameter = &guess->function->parameters[index];
     DTypeCode dtype = pointee_guess(parameter, &guess->facts[index]);
-    Content content = content_guess(&guess->facts[index], dtype,
-                                    hash_mix(guess->request->seed + 31 * (uint64_t)index));
+    uint64_t seed = hash_mix(guess->request->seed + 31 * (uint64_t)index);
+    Content content =
+        content_for(guess, &guess->facts[index], content_guess(&guess->facts[index], dtype, seed));
     choose(&guess->choices[index],
            (PlanArgument){.kind = ARGUMENT_POINTER,
                           .dtype = dtype,
@@ -355,6 +377,13 @@ static bool guess_functions(Guess *guess, int index) {
     return functions.count > 0;
 }
 
+/// Where loops begin, and nothing else: no size of a tensor, no distance, no end of another loop.
+static bool is_beginning(const Guess *guess, int index) {
+    const ParameterFacts *facts = &guess->facts[index];
+    return facts->is_from && !facts->is_block && !facts->is_tiled && !facts->is_stride &&
+           !facts->is_trip && !facts->is_divisor && !facts->is_start;
+}
+
 static void guess_numbers(Guess *guess, int index) {
     if (guess_functions(guess, index)) return;
     const ParameterFacts *facts = &guess->facts[index];
@@ -373,6 +402,10 @@ static void guess_numbers(Guess *guess, int index) {
     }
     if (facts->is_start && !facts->is_block) {
         choose_int(guess, index, 0);
+        return;
+    }
+    if (is_beginning(guess, index)) {  // so that a loop to any size has iterations
+        choose_int(guess, index, (int64_t)(guess->variation % 2));
         return;
     }
     if (facts->is_axis) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -233,3 +234,30 @@ def test_sizes_that_a_launcher_is_not_made_for_are_no_verdict(
         text = text.replace("(a, mask, y, mask", f"({names[0]}, {names[1]}, y, {names[1]}")
         answer = answer_of(runner, tmp_path, text)
         assert answer["status"] != "failed", (names, answer["reason"])
+
+
+BEGINNINGS = (
+    HEAD
+    + """
+@triton.jit
+def kernel(X, W, S, Y, skip, n, stride, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    state = tl.load(W + row)
+    for i in {loop}:
+        x = tl.load(X + row * stride + i)
+        state = state * 0.5 + tl.sin(x)
+    tl.store(Y + row, state)
+"""
+)
+
+
+@pytest.mark.parametrize(
+    "loop", ["range(skip, n)", "range(tl.load(S + row), tl.load(S + row + 1), BLOCK)"]
+)
+def test_loops_that_begin_anywhere_have_no_one_and_several_iterations(
+    runner: Runner, tmp_path: Path, loop: str
+) -> None:
+    """A beginning is below the end; parts that lie in memory are long, short and empty."""
+    answer = answer_of(runner, tmp_path, BEGINNINGS.replace("{loop}", loop))
+    assert answer["status"] == "proved"
+    assert re.search(r": 0, 1, \d+ iterations", answer["covered"]), answer["covered"]

@@ -116,15 +116,22 @@ static void choose_function(Arena *arena, const SpecRequest *request, int index,
     given->constant = launch_function_constant(&functions.items[variant % functions.count]);
 }
 
-/// Whether all sizes in a value are those of one input, `*only`, which the first of them decides.
-static bool has_one_source(const HostValue *value, const HostInput **only) {
+/// Whether all sizes in a value, and numbers of the caller's where these count, are of one input, `*only`, which the first of
+/// them decides.
+static bool has_one(const HostValue *value, bool with_numbers, const HostInput **only) {
     if (!value) return true;
-    bool is_size = value->kind == HOST_SIZE || value->kind == HOST_RANK;
-    if (is_size && !*only) *only = value->input;
-    if (is_size) return *only == value->input;
+    bool is_number = value->kind == HOST_INPUT && value->input->kind == INPUT_INT;
+    bool is_source =
+        value->kind == HOST_SIZE || value->kind == HOST_RANK || (with_numbers && is_number);
+    if (is_source && !*only) *only = value->input;
+    if (is_source) return *only == value->input;
     for (int i = 0; i < value->count; i++)
-        if (!has_one_source(value->items[i], only)) return false;
+        if (!has_one(value->items[i], with_numbers, only)) return false;
     return true;
+}
+
+static bool has_one_source(const HostValue *value, const HostInput **only) {
+    return has_one(value, false, only);
 }
 
 /// Sizes of different tensors of the caller's may not fit each other, as nothing says that they must.
@@ -146,7 +153,8 @@ static bool guesses_rank(const HostInput *input) {
     return input->kind == INPUT_TENSOR && !input->is_rank_certain && reads;
 }
 
-/// Which tensor of the caller's decides each number, each buffer's size and each axis of the grid.
+/// Which tensor of the caller's decides each number, each buffer's size and each axis of the grid. A buffer of a size that the
+/// caller passes as a number is as long as that: nothing says that sizes of tensors fit into it.
 static void note_sources(const HostLaunch *host, PlanConfiguration *configuration) {
     for (int i = 0; i < host->argument_count; i++) {
         const HostValue *value = host->arguments[i].value;
@@ -154,7 +162,7 @@ static void note_sources(const HostLaunch *host, PlanConfiguration *configuratio
         bool is_tensor = value && value->kind == HOST_TENSOR;
         bool is_one = value && (is_tensor || has_one_source(value, &only));
         for (int d = 0; is_tensor && is_one && d < value->tensor->rank; d++)
-            is_one = has_one_source(value->tensor->dims[d], &only);
+            is_one = has_one(value->tensor->dims[d], true, &only);
         configuration->arguments[i].source = only;
         configuration->arguments[i].has_sources = !is_one || (only && guesses_rank(only));
     }

@@ -61,7 +61,9 @@ def test_a_wrong_kernel_is_never_launched(asking, machine: dict[str, str]) -> No
     log = "launches.jsonl"
     timed = Timed(asking, machine, answer(LINES.replace("twice + twice", "twice")))
     worker = timed.one.home / "worker"
-    worker.write_text(worker.read_text().replace("exec", f"STAND_IN_LOG={timed.one.home}/{log} exec"))
+    worker.write_text(
+        worker.read_text().replace("exec", f"STAND_IN_LOG={timed.one.home}/{log} exec")
+    )
     result = timed.ask("--max-iters", "1")
     assert "answer 1 refused: the gradient of x_ptr is wrong" in result.stdout
     launched = (timed.one.home / log).read_text().splitlines()

@@ -244,8 +244,8 @@ def kernel(X, W, S, Y, skip, n, stride, BLOCK: tl.constexpr):
     row = tl.program_id(0)
     state = tl.load(W + row)
     for i in {loop}:
-        x = tl.load(X + row * stride + i)
-        state = state * 0.5 + tl.sin(x)
+        x = tl.load(X + row * stride + i + tl.arange(0, BLOCK))
+        state = state * 0.5 + tl.sum(tl.sin(x))
     tl.store(Y + row, state)
 """
 )

@@ -35,7 +35,10 @@ def test_integers_have_no_gradient() -> None:
     ("right", "wrong"),
     [
         ("dw_ptr + column + dw_offset", "dw_ptr + column"),  # several programs share it
-        ("dx, mask=mask & w_mask)", "dx)"),  # the next row's elements, which this program never read
+        (
+            "dx, mask=mask & w_mask)",
+            "dx)",
+        ),  # the next row's elements, which this program never read
     ],
 )
 def test_a_gradient_without_an_owner_is_wrong(right: str, wrong: str) -> None:

@@ -170,6 +170,39 @@ def test_beyond_what_a_launcher_allocates(tmp_path: Path) -> None:
     assert "in a launch of this file" not in open_one["kernels"][0]["reason"], "N may be K"
 
 
+COPIED = (
+    HEAD
+    + """@triton.jit
+def double(X, Y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(X + i, mask=i < n)
+    tl.store(Y + i, x * 2.0, mask=i < n)
+
+
+def run(x, m):
+    y = torch.empty({size})
+    n = {n}
+    double[(triton.cdiv(n, 64),)](x, y, n, BLOCK=64)
+    return y
+"""
+)
+
+
+def test_a_length_that_the_caller_passes_fits(tmp_path: Path) -> None:
+    """Nothing says that a number is a size of the input; of one source, it stays a fault."""
+    for size, n, status in (
+        ("m", "x.numel()", "proved"),
+        ("m + 2, 3", "x.numel()", "proved"),
+        ("x.numel() // 2", "x.numel()", "derived"),
+        ("x.numel() - 1", "x.numel()", "derived"),
+    ):
+        _, report = check(tmp_path, COPIED.replace("{size}", size).replace("{n}", n))
+        (kernel,) = report["kernels"]
+        assert kernel["status"] == status, (size, n, kernel["reason"])
+        found = [d["name"] for d in report["diagnostics"]]
+        assert ("out-of-bounds" in found) == (status == "derived"), (size, n)
+
+
 HALVES = (
     HEAD
     + """@triton.jit

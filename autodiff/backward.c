@@ -123,8 +123,8 @@ static void emit_variant(Arena *arena, const Variant *variant, WrapperKind wrapp
             grid = arena_printf(arena, "%s%s", grid_comment(arena, result, wrapper),
                                 steps_comment(arena, result, wrapper));
         launch->kernel = parts[i].function->name;
-        launch->is_tuned_before =
-            i && result->kernel->definition->is_autotuned && launch_reads_scratch(launch);
+        launch->is_tuned_before = i && result->kernel->definition->is_autotuned &&
+                                  launch_reads_scratch(launch) && !result->is_untuned;
         upstream_strides_describe(arena, result->kernel, parts[i].function, launch);
         absent_guard(arena, parts[i].function, launch);
         launch->text = emit_launch(arena, parts[i].function, launch, grid, result, &needed);
@@ -230,6 +230,8 @@ static Backward *derive(Arena *arena, const Snapshot *snapshot, const Kernel *as
     result->given = given.list.items;
     result->given_count = given.list.count;
     result->is_partial = options && options->wrt_count > 0;
+    result->is_untuned =
+        asked.is_untuned && asked.wrapper != WRAPPER_TRITON_OP && kernel->definition->is_autotuned;
     result->joined = asked.joined;
     if (result->status == BACKWARD_REFUSED && diagnostics)
         diagnose(diagnostics, (DiagnosticId)variant->failure_id, result->reason_range, "%s",

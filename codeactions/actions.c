@@ -170,12 +170,19 @@ static const Diagnostic *diagnostic_of(const Snapshot *snapshot, const ActionRow
 static ActionEdit edit_refused(const char *why) { return (ActionEdit){.refusal = why}; }
 
 ActionEdit action_apply(Arena *arena, const Snapshot *snapshot, ActionId id, Range range) {
+    const ActionChoices choices = {0};
+    return action_apply_as(arena, snapshot, id, range, &choices);
+}
+
+ActionEdit action_apply_as(Arena *arena, const Snapshot *snapshot, ActionId id, Range range,
+                           const ActionChoices *choices) {
     const ActionRow *row = &action_rows[id];
     const Diagnostic *diagnostic = row->diagnostic ? diagnostic_of(snapshot, row, range) : NULL;
     if (row->diagnostic && !diagnostic)
         return edit_refused("the text has changed: what this fixes is no longer here");
     ActionEdit edit = {.label = row->title};
     Fix fix = fix_open(arena, snapshot, diagnostic, range, &edit);
+    fix.choices = *choices;
     fix_run(&fix, id);
     if (fix.title) edit.label = fix.title;
     if (edit.refusal) return edit_refused(edit.refusal);

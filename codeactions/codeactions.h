@@ -68,7 +68,14 @@ typedef struct ActionEdit {
     const char *
         refusal;  // one sentence where nothing can be done after all; edits and files are empty then
 } ActionEdit;
+/// What the user chose for all actions.
+typedef struct ActionChoices {
+    bool is_untuned;  // a backward of a tuned kernel has no list of its own
+} ActionChoices;
 ActionEdit action_apply(Arena *arena, const Snapshot *snapshot, ActionId id, Range range);
+/// The same, with choices of the user's.
+ActionEdit action_apply_as(Arena *arena, const Snapshot *snapshot, ActionId id, Range range,
+                           const ActionChoices *choices);
 /// Whether a finding is one to be fixed.
 typedef bool ActionWanted(void *context, const Diagnostic *diagnostic);
 /// All safe fixes of the file together (source.fixAll), of those findings that `wanted` wants (NULL: all); of two that touch each other,

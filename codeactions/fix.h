@@ -11,9 +11,10 @@ typedef struct Fix {
     const Diagnostic *diagnostic;  // NULL for actions of a place
     Range range;
     const Kernel *kernel;  // around the range, or NULL
-    ActionEdit *edit;      // to be filled; left empty where the action does not apply
-    const char *title;     // more exact than the row's; NULL: the row's
-    int *effort;  // ops that may be analysed again for all offers together; NULL: any number
+    ActionChoices choices;
+    ActionEdit *edit;   // to be filled; left empty where the action does not apply
+    const char *title;  // more exact than the row's; NULL: the row's
+    int *effort;        // ops that may be analysed again for all offers together; NULL: any number
     bool (*holds)(const struct Fix *fix, const Snapshot *after);  // what else has to be; or NULL
     int kept_parts;   // of a mask, which `holds` looks at
     bool is_untried;  // there were more: the first of several edits was taken

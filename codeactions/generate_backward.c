@@ -13,6 +13,9 @@
 static const BackwardOptions options = {.wrapper = WRAPPER_AUTOGRAD};
 
 static Backward *derive(Fix *fix, const Kernel *kernel) {
+    const BackwardOptions untuned = {.wrapper = options.wrapper, .is_untuned = true};
+    if (fix->choices.is_untuned)
+        return backward_derive(fix->arena, fix->snapshot, kernel, &untuned, NULL);
     return backward_kept(fix->arena, fix->snapshot, kernel, options.wrapper, NULL);
 }
 

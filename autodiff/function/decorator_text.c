@@ -183,7 +183,7 @@ const char *backward_decorators(Arena *arena, const BackwardLaunch *launch,
         const Wrapper *wrapper = &wrappers.items[i];
         int flags = module_wrapper_flags(arena, kernel->module, wrapper->node, 0);
         if (flags & WRAPS_HEURISTICS) add_heuristics(&out, wrapper, kernel->module->source);
-        if ((flags & WRAPS_AUTOTUNE) && !launch->is_tuned_before)
+        if ((flags & WRAPS_AUTOTUNE) && !launch->is_tuned_before && !backward->is_untuned)
             add_autotune(arena, &out, wrapper, launch, backward);
     }
     buffer_puts(&out, "@triton.jit\n");

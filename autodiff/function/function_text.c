@@ -203,6 +203,8 @@ static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, con
                                           arena_printf(arena, "(%s)", list_text(arena, fixed))},
                          fixed->count ? 3 : 2, 8));
     absent_forward(arena, out, plan, outputs);
+    if (plan->backward->is_untuned)
+        statement(out, plan->ctx, arena_printf(arena, ".tuned = _tuned(%s)", plan->callee));
     if (outputs->count == 1)
         statement(out, "return ", outputs->items[0]);
     else
@@ -518,6 +520,7 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
         if (index >= 0 && !plan->passed[index]) continue;  // autotune sets it, or it has a default
         LIST_PUSH(arena, &call, arena_printf(arena, "%s=%s", argument->name, value));
     }
+    if (backward->is_untuned) LIST_PUSH(arena, &call, arena_printf(arena, "**%s.tuned", plan->ctx));
     if (number == 0 && launch_counts_programs(launch)) {
         Texts rest = {0};
         buffer_puts(out, tape_statements(arena, plan, arena_printf(arena, "%s.grid", plan->ctx),

@@ -35,6 +35,7 @@ typedef struct BackwardOptions {
     const PassObserver *observer;  // may be NULL
     GivenUses *given;              // out: what is given by hand; may be NULL
     bool skips_scalars;            // numbers that launchers read off tensors stay numbers
+    bool is_untuned;  // the kernels of a tuned forward run in the configuration that its tuner took
 } BackwardOptions;
 
 typedef enum BackwardStatus {
@@ -222,6 +223,7 @@ typedef struct Backward {
     int given_count;
     int atomics;      // gradients that need an atomic
     bool is_partial;  // options->wrt left inputs out
+    bool is_untuned;  // the forward is tuned, and its backward runs in the same configuration
     const char
         *scalars_lost;  // why numbers that launchers read off tensors have no gradient; or NULL
     LoopNote *loop_notes;

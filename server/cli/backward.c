@@ -336,7 +336,8 @@ static int backward_of_text(const Options *options, Arena *arena, const CommandT
             .resolver = resolver,
             .backward = {.wrt = options->wrt.items,
                          .wrt_count = options->wrt.count,
-                         .wrapper = (WrapperKind)options->wrapper},
+                         .wrapper = (WrapperKind)options->wrapper,
+                         .is_untuned = options->tuning == TUNING_NONE},
             .report = &report,
         };
         status = backward_write(&derivation, target);
@@ -353,6 +354,12 @@ int command_backward(const Options *options) {
     Arena *arena = arena_new();
     CommandTarget target = target_of(arena, options->operands[0]);
     Str text;
+    if (options->tuning == TUNING_NONE && options->wrapper == WRAPPER_TRITON_OP) {
+        say("--tune none has no meaning with --wrapper triton_op: an operator has nowhere to keep a "
+            "configuration");
+        arena_free(arena);
+        return STATUS_TROUBLE;
+    }
     Error error = file_read(arena, target.path, &text);
     int status = STATUS_TROUBLE;
     if (error)

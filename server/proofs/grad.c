@@ -217,6 +217,7 @@ static void derive_kernel(const Deriving *deriving, const Kernel *kernel, Arena 
     Report *report = grad->report;
     uint64_t started = loop_now_ms(grad->loop);
     BackwardOptions options = {.wrapper = (WrapperKind)grad->options->wrapper,
+                               .is_untuned = grad->options->tuning == TUNING_NONE,
                                .wrt = grad->options->wrt.items,
                                .wrt_count = grad->options->wrt.count};
     Diagnostics diagnostics = {.arena = arena};

@@ -36,7 +36,8 @@ static ActionEdit update_edit(Request *request, const Snapshot *snapshot, const 
                               UpdateNews *news) {
     Arena *arena = request->arena;
     ActionEdit edit = {.label = "Update backward", .needs_confirmation = true};
-    const BackwardOptions options = {.wrapper = wrapper_of(module->text)};
+    const BackwardOptions options = {.wrapper = wrapper_of(module->text),
+                                     .is_untuned = is_untuned(module->text)};
     ImportResolver *imports = import_resolver_new(request->server->overlay);
     const Resolver *resolver = import_resolver_interface(imports);
     NewFile file = {module->path, module_anew(arena, snapshot, module->path, module->text, resolver,
@@ -69,7 +70,8 @@ ActionEdit backward_edit(Request *request, const Snapshot *snapshot, const Kerne
     if (module.name) return update_edit(request, snapshot, &module, news);
     ActionId id = is_below ? ACTION_BACKWARD_HERE : ACTION_BACKWARD_FILE;
     Range name = snapshot_range(snapshot, kernel->definition->name_range);
-    return action_apply(request->arena, snapshot, id, name);
+    const ActionChoices choices = {.is_untuned = !request->configuration->tunes_backward};
+    return action_apply_as(request->arena, snapshot, id, name, &choices);
 }
 
 void update_json(Request *request, Json *json, const UpdateNews *news) {

@@ -75,6 +75,11 @@ static const OptionChoice wrapper_choices[] = {
     {"triton_op", "torch.library.triton_op: traced by torch.compile"},
     {0}};
 
+static const OptionChoice tuning_choices[] = {
+    {"forward", "by the list of the forward's autotune (the default)"},
+    {"none", "not at all: each launch takes what the forward's tuner took"},
+    {0}};
+
 static const OptionChoice backend_choices[] = {
     {"cpu", "an interpreter (the default)"},
     {"cuda", "the GPU where it can, else the interpreter"},
@@ -82,9 +87,8 @@ static const OptionChoice backend_choices[] = {
     {0}};
 
 static const OptionChoice *const choices[OPTION_COUNT] = {
-    [OPTION_FORMAT] = format_choices,
-    [OPTION_COLOR] = color_choices,
-    [OPTION_WRAPPER] = wrapper_choices,
+    [OPTION_FORMAT] = format_choices,   [OPTION_COLOR] = color_choices,
+    [OPTION_WRAPPER] = wrapper_choices, [OPTION_TUNING] = tuning_choices,
     [OPTION_BACKEND] = backend_choices,
 };
 
@@ -260,10 +264,22 @@ static Error parse_option(Parse *parse, Str name, const char *equals) {
     return option_set(parse->arena, parse->options, option, value);
 }
 
-/// Whether `name`, which is a command, is an option of `command` as well: --check --time.
+/// Whether `name`, which is a command, is an option of `command` as well: --check --time, --backward --tune.
 static bool is_option_of(int command, const char *name) {
     int option = command < 0 ? -1 : find_option(str_from(name));
-    return option >= 0 && rows[option].kind == FLAG && (rows[option].commands & (1u << command));
+    return option >= 0 && (rows[option].commands & (1u << command));
+}
+
+/// What was taken for a command is an option of one that comes later: --time --check, --tune none --backward.
+static Error option_after_all(Parse *parse, const char *name) {
+    const char *value = NULL;
+    if (rows[find_option(str_from(name))].kind != FLAG && parse->operands.count) {
+        value = arena_printf(parse->arena, "=%s", parse->operands.items[0]);
+        for (int i = 1; i < parse->operands.count; i++)
+            parse->operands.items[i - 1] = parse->operands.items[i];
+        parse->operands.count--;
+    }
+    return parse_option(parse, str_from(name), value);
 }
 
 static Error parse_argument(Parse *parse, const char *argument) {
@@ -277,7 +293,7 @@ static Error parse_argument(Parse *parse, const char *argument) {
     if (command < 0 || is_option_of(parse->command, commands[command].name))
         return parse_option(parse, name, equals);
     if (parse->command >= 0 && is_option_of(command, commands[parse->command].name)) {
-        Error error = parse_option(parse, str_from(commands[parse->command].name), NULL);
+        Error error = option_after_all(parse, commands[parse->command].name);
         if (error) return error;
         parse->command = command;
     }

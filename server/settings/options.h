@@ -25,6 +25,9 @@ typedef struct Names {
     int count;
 } Names;
 
+/// What `--tune` says with `--backward`.
+typedef enum TuningKind { TUNING_FORWARD, TUNING_NONE } TuningKind;
+
 typedef struct Options {
     CommandId command;
     const char **operands;
@@ -37,6 +40,7 @@ typedef struct Options {
     int format;                          // a Format
     int color;                           // a ColorChoice
     int wrapper;                         // a WrapperKind
+    int tuning;                          // a TuningKind
     int backend;                         // a BackendChoice
     const char *output;                  // NULL: stdout
     const char *baseline;                // NULL: report all

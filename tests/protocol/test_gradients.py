@@ -545,3 +545,26 @@ def test_a_module_is_checked_with_the_launches_of_its_file(editor: Client, tmp_p
     editor.change(uri, 2, {"text": text.replace("running_max = float", "running_max = 2 * float")})
     result = editor.request("workspace/executeCommand", check)
     assert result["status"] == "unproved" and "softmax.py" in result["reason"]
+
+
+TUNED = KERNEL.replace("@triton.jit\ndef scale_kernel", "TUNER@triton.jit\ndef scale_kernel")
+
+
+def test_a_setting_keeps_the_forwards_configuration(editor: Client, kernel: str) -> None:
+    """`gradients.tune` off: the backward of a tuned kernel has no list of its own."""
+    assert "TUNER" in TUNED
+    tuner = '@triton.autotune(configs=[triton.Config({}, num_warps=4)], key=["n"])\n'
+    editor.open(kernel, TUNED.replace("TUNER", tuner))
+    texts = []
+    for tunes in (True, False):
+        editor.configuration = {"gradients": {"tune": tunes}}
+        asked = sum(r["method"] == "workspace/configuration" for r in editor.requests)
+        editor.notify("workspace/didChangeConfiguration", {"settings": None})
+        while asked == sum(r["method"] == "workspace/configuration" for r in editor.requests):
+            editor._take()
+        editor.request("workspace/executeCommand", command("generateBackward", kernel))
+        edits = [r for r in editor.requests if r["method"] == "workspace/applyEdit"]
+        create, fill = edits[-1]["params"]["edit"]["documentChanges"]
+        texts.append(fill["edits"][0]["newText"])
+    assert ["ctx.tuned" in text for text in texts] == [False, True]
+    assert [text.count("@triton.autotune(") for text in texts] == [2, 1]

@@ -7,6 +7,7 @@
 #include "server/queues/request.h"
 #include "server/session/client.h"
 #include "server/session/progress.h"
+#include "server/session/send.h"
 
 enum { MOST_OUTPUT = 4 << 20, MOST_TOLD = 1 << 16, LONGEST_LINE = 400 };
 
@@ -30,6 +31,7 @@ typedef struct Asking {
     Process *child;
     Buffer output, told;
     bool is_cancelled;
+    Timer *patience;  // with a child that was cancelled
     struct Asking *next;
 } Asking;
 
@@ -63,6 +65,7 @@ static void asking_end(Asking *asking) {
     Asking **link = &asking->askings->first;
     while (*link && *link != asking) link = &(*link)->next;
     if (*link) *link = asking->next;
+    timer_stop(asking->patience);
     progress_end(asking->askings->server, asking->own, NULL);
     request_complete(asking->request);
     timer_start(asking->askings->server->loop, 0, 0, asking_free, asking);
@@ -130,6 +133,8 @@ static void take_answer(Asking *asking, const Json *answer) {
     request->result = json_copy(request->arena, answer);
     json_set_string(request->result, "kernel", asking->kernel);
     if (has_edits) send_edit(asking, lines);
+    // The answer to a request that was cancelled was sent then.
+    if (asking->is_cancelled) server_log(server, 3, "%s", json_get_string(answer, "report", ""));
     client_show_message(server, has_edits ? 3 : 2, json_get_string(answer, "summary", ""));
 }
 
@@ -166,7 +171,8 @@ static void child_exited(void *context, int status, int signal_number) {
     Str output = {buffer_text(&asking->output), asking->output.size};
     const Json *answer = output.size ? json_parse(asking->arena, output, &error) : NULL;
     const char *problem = json_get_string(answer, "problem", NULL);
-    if (asking->is_cancelled)
+    bool has_report = answer && json_get_int(answer, "answers", 0) > 0;
+    if (asking->is_cancelled && !has_report)
         request_fail(asking->request, ERROR_REQUEST_CANCELLED, "cancelled");
     else if (answer && !problem)
         take_answer(asking, answer);
@@ -266,9 +272,23 @@ void askings_tune(struct Askings *askings, Request *request, const char *kernel)
 
 // --- Cancelling
 
-static void asking_cancel(Asking *asking) {
-    asking->is_cancelled = true;
+static void patience_ends(void *context) {
+    const Asking *asking = context;
     if (asking->child) process_kill(asking->child);
+}
+
+/// A session with a model is asked to end: it reports, with the best that is proved by then. Who cancels twice does not wait for that.
+static void asking_cancel(Asking *asking) {
+    enum { PATIENCE_MS = 30000 };
+    bool is_asked = asking->kind == &asks_model && !asking->is_cancelled;
+    asking->is_cancelled = true;
+    if (asking->child && is_asked) {
+        process_interrupt(asking->child);
+        asking->patience =
+            timer_start(asking->askings->server->loop, PATIENCE_MS, 0, patience_ends, asking);
+    } else if (asking->child) {
+        process_kill(asking->child);
+    }
 }
 
 void askings_cancel_token(struct Askings *askings, const Json *token) {

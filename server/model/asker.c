@@ -71,6 +71,7 @@ Error asker_ask(Asker *asker, const Chat *chat, ChatReply *reply) {
     const ModelSettings *settings = asker->settings;
     Arena *arena = asker->arena;
     const char *body = chat_body(arena, settings, chat);
+    if (asker->goes_on && !asker->goes_on(asker->context, 0)) return "cancelled";
     if ((double)(asker->input_tokens + asker->output_tokens) >= settings->max_tokens)
         return arena_printf(arena, "the budget of %.0f tokens is spent", settings->max_tokens);
     if (!asker->played && asker_seconds(asker) >= settings->max_seconds)

@@ -14,7 +14,7 @@ typedef struct Asker {
     int questions, tries;  // tries over the network
     int64_t input_tokens, output_tokens;
     double cost;  // of these, by the prices that the settings had then
-    /// As that of HttpRequest.
+    /// As that of HttpRequest; also asked before each question.
     bool (*goes_on)(void *context, size_t bytes);
     /// What the session is at, where it asks nobody. May be NULL.
     void (*tells)(void *context, const char *what);

@@ -74,7 +74,9 @@ static Trial try_kernel(const TrialRun *run, const char *name) {
     if (obstacle) return (Trial){TRIAL_UNCHECKED, obstacle, 0, {0}};
     const Report *report = prove(run, name);
     if (report->kernels.count == 0) return (Trial){TRIAL_OPEN, "nothing was proved", 0, {0}};
-    return trial_of_result(&report->kernels.items[0]);
+    Trial trial = trial_of_result(&report->kernels.items[0]);
+    if (trial.outcome == TRIAL_OPEN && interrupted()) trial.words = TRIAL_CANCELLED;
+    return trial;
 }
 
 Trial trial_run(Arena *arena, const Options *options, const char *path, const char *text,

@@ -5,6 +5,9 @@
 #include "analysis/snapshot.h"
 #include "server/settings/options.h"
 
+/// What is said of a candidate whose proof was cut short by a signal (interrupts_hold).
+#define TRIAL_CANCELLED "cancelled before its proof came to an end"
+
 /// From the worst to the best.
 typedef enum TrialOutcome {
     TRIAL_UNUSABLE,   // the rule cannot be read or used

@@ -208,7 +208,7 @@ static bool ask_next(Ask *ask) {
     question_end(&question);
     snapshot_release(snapshot);
     import_resolver_free(resolver);
-    return is_there && !ask->is_failed;
+    return is_there && !ask->is_failed && !interrupted();
 }
 
 static Error write_transcript(const Ask *ask) {
@@ -320,8 +320,12 @@ static int answer_editor(Ask *ask, bool is_changed) {
     Json *json = json_object(ask->arena);
     json_set_number(json, "proved", ask->proved);
     json_set_number(json, "refused", ask->refused);
-    json_set_string(json, "summary", summary(ask, is_changed));
+    const char *before = interrupted() ? "Cancelled. " : "";
+    json_set_string(json, "summary",
+                    arena_printf(ask->arena, "%s%s", before, summary(ask, is_changed)));
     json_set_string(json, "report", buffer_text(&ask->out));
+    json_set_number(json, "answers", ask->asker.questions);
+    if (interrupted()) json_set_bool(json, "cancelled", true);
     if (is_changed) json_set(json, "edits", changed_lines(ask));
     puts(json_print(ask->arena, json, false));
     return STATUS_CLEAN;
@@ -334,16 +338,18 @@ static void tell(void *context, const char *what) {
     fflush(stderr);
 }
 
-static bool tell_progress(void *context, size_t bytes) {
+/// False where a signal has come.
+static bool goes_on(void *context, size_t bytes) {
     enum { PAUSE_NS = 500 * 1000 * 1000 };
     Ask *ask = context;
     const Asker *asker = &ask->asker;
+    if (interrupted()) return false;
     if (clock_ns() - ask->told_ns < PAUSE_NS) return true;
     ask->told_ns = clock_ns();
-    tell(ask,
-         arena_printf(ask->arena, "answer %d of %s: %zu bytes, %lld tokens before%s",
-                      asker->questions + 1, ask->settings.model, bytes,
-                      (long long)(asker->input_tokens + asker->output_tokens), asker_price(asker)));
+    asker_tell(asker, arena_printf(ask->arena, "answer %d of %s: %zu bytes, %lld tokens before%s",
+                                   asker->questions + 1, ask->settings.model, bytes,
+                                   (long long)(asker->input_tokens + asker->output_tokens),
+                                   asker_price(asker)));
     return true;
 }
 
@@ -365,6 +371,9 @@ static Error read_stdin(Ask *ask) {
 static int finish(Ask *ask) {
     Arena *arena = ask->arena;
     bool is_changed = !str_is(ask->text, ask->best);
+    // The last proof is made all the same: without it nothing is kept. Who does not want to wait sends another signal.
+    ask->is_failed |= interrupted();
+    interrupts_release();
     const char *wrong =
         is_changed ? trial_whole(arena, ask->options, ask->target.path, ask->best) : NULL;
     if (wrong) {
@@ -467,11 +476,9 @@ static Error ask_set_up(Ask *ask) {
     ask->asker = asker_new(arena, &ask->settings);
     ask->asker.played = played;
     if (ask->options->record) ask->asker.kept = transcript_new(arena, &ask->all);
-    if (ask->options->from_stdin || isatty(STDERR_FILENO)) {
-        ask->asker.goes_on = tell_progress;
-        ask->asker.tells = tell;
-        ask->asker.context = ask;
-    }
+    ask->asker.goes_on = goes_on;
+    ask->asker.context = ask;
+    if (ask->options->from_stdin || isatty(STDERR_FILENO)) ask->asker.tells = tell;
     error =
         ask->options->from_stdin ? read_stdin(ask) : file_read(arena, ask->target.path, &ask->text);
     if (!error && !played) resume(ask);
@@ -485,6 +492,7 @@ static int ask_file(Ask *ask) {
     ask->done.items = ARENA_ARRAY(ask->arena, const char *, snapshot->kernels.count + 1);
     bool is_there =
         !ask->target.kernel || snapshot_find_kernel(snapshot, str_from(ask->target.kernel)) != NULL;
+    interrupts_hold();
     const char *requests = first_requests(ask, snapshot);
     snapshot_release(snapshot);
     import_resolver_free(resolver);

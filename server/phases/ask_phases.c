@@ -3,6 +3,7 @@
 #include "server/model/agreement.h"
 #include "server/phases/ask.h"
 #include "server/phases/phase.h"
+#include "server/system/loop.h"
 #include "server/text/resolve.h"
 
 enum { MOST_SHOWN_NAME = 60 };
@@ -75,7 +76,8 @@ static bool run_phase(Ask *ask, PhaseId id, const char *kernel, const char **tex
         ask->phases++;
         ask->is_failed |= run.is_failed;
         ask->gains += phase_has_gain(&run);
-        ask->last = arena_printf(arena, "%s", run.is_failed ? run.stopped : phase_summary(&run));
+        bool is_all = run.is_failed && !phase_has_gain(&run);
+        ask->last = arena_printf(arena, "%s", is_all ? run.stopped : phase_summary(&run));
         if (phase_has_gain(&run)) {
             *text = str_dup(arena, phase_text(&run));
             *mark = (Mark){ask->settings.model, run.best.worst_error};
@@ -121,7 +123,7 @@ static bool run_kernel(Ask *ask, const char *kernel) {
         ask->phases++;
         return true;
     }
-    for (int id = PHASE_COMPLETE + 1; id < PHASE_COUNT && goes_on; id++)
+    for (int id = PHASE_COMPLETE + 1; id < PHASE_COUNT && goes_on && !interrupted(); id++)
         if (ask_wants(ask, phase_name((PhaseId)id)))
             goes_on = run_phase(ask, (PhaseId)id, kernel, &text, &mark);
     if (text != before) ask->best = marked(ask, kernel, before, text, mark);
@@ -131,5 +133,5 @@ static bool run_kernel(Ask *ask, const char *kernel) {
 void ask_phases(Ask *ask) {
     ForwardNames names = forwards_of(ask);
     for (LIST_EACH(int, i, names.list))
-        if (!run_kernel(ask, names.list.items[i])) return;
+        if (interrupted() || !run_kernel(ask, names.list.items[i])) return;
 }

@@ -50,6 +50,7 @@ static void run_sizes(BackwardClock *clock, const Options *options) {
         request.params = clock->timed.params[i];
         timing_start(clock->loop, &request, size_done, clock);
         loop_run_with_signals(clock->loop);
+        if (interrupted()) clock->sum.missing = "cancelled";
     }
     loop_free(clock->loop);
 }
@@ -142,6 +143,6 @@ BackwardTime backward_time(const Gate *gate, Asker *asker, Str text) {
                               .device = json_get_string(known, "device", "GPU")};
     else if (!asker->played)
         time = measure(gate, text);
-    asker_note(asker, time_json(gate->arena, &time));
+    if (!interrupted()) asker_note(asker, time_json(gate->arena, &time));
     return time;
 }

@@ -4,6 +4,7 @@
 
 #include "analysis/cost/card.h"
 #include "analysis/cost/cost_instances.h"
+#include "server/model/trial.h"
 #include "server/proofs/grad.h"
 #include "server/proofs/pair.h"
 
@@ -151,6 +152,7 @@ static const char *refuse_proof(const Gate *gate, const Report *report, Judged *
     if (report->kernels.count != 1) return "nothing was proved";
     const KernelResult *result = &report->kernels.items[0];
     judged->worst_error = result->worst_error;
+    if (result->status != KERNEL_PROVED && interrupted()) return TRIAL_CANCELLED;
     if (result->status != KERNEL_PROVED)
         return *result->reason ? result->reason : "its gradients are not proved";
     return new_proof_finding(gate, report);

@@ -50,6 +50,66 @@ void loop_free(Loop *loop) {
 
 void loop_run(Loop *loop) { uv_run(&loop->uv, UV_RUN_DEFAULT); }
 
+// --- Signals
+
+enum { ENDING_COUNT = 3 };
+static const int endings[ENDING_COUNT] = {SIGINT, SIGTERM, SIGHUP};
+static volatile sig_atomic_t is_held[ENDING_COUNT], interruptions;
+
+void interrupts_release(void) {
+    for (int i = 0; i < ENDING_COUNT; i++) {
+        if (is_held[i]) signal(endings[i], SIG_DFL);
+        is_held[i] = 0;
+    }
+}
+
+static void interrupt(int number) {
+    (void)number;
+    interruptions = 1;
+    for (int i = 0; i < ENDING_COUNT; i++)
+        if (is_held[i]) signal(endings[i], SIG_DFL);
+}
+
+static bool is_ignored(int number) {
+    struct sigaction now;
+    return sigaction(number, NULL, &now) || now.sa_handler == SIG_IGN;
+}
+
+void interrupts_hold(void) {
+    // What waits for a person's answer is woken.
+    struct sigaction action = {.sa_handler = interrupt};
+    for (int i = 0; i < ENDING_COUNT; i++) {
+        is_held[i] = !is_ignored(endings[i]);
+        if (is_held[i]) sigaction(endings[i], &action, NULL);
+    }
+}
+
+bool interrupted(void) { return interruptions; }
+
+static bool are_held(void) {
+    bool any = false;
+    for (int i = 0; i < ENDING_COUNT; i++) any |= is_held[i] != 0;
+    return any;
+}
+
+static void look_for_interrupt(uv_timer_t *uv) {
+    if (!interrupted()) return;
+    loop_kill_processes(uv->data);
+    loop_stop(uv->data);
+}
+
+/// libuv's own handlers would take the place of ours.
+static void run_until_interrupted(Loop *loop) {
+    enum { LOOK_MS = 50 };
+    uv_timer_t *look = ARENA_NEW(loop->arena, uv_timer_t);
+    look->data = loop;
+    uv_timer_init(&loop->uv, look);
+    uv_unref((uv_handle_t *)look);
+    uv_timer_start(look, look_for_interrupt, LOOK_MS, LOOK_MS);
+    if (!interrupted()) loop_run(loop);
+    uv_close((uv_handle_t *)look, NULL);
+}
+
 static void signal_came(uv_signal_t *uv, int number) {
     loop_kill_processes(uv->data);
     signal(number, SIG_DFL);
@@ -57,19 +117,19 @@ static void signal_came(uv_signal_t *uv, int number) {
 }
 
 void loop_run_with_signals(Loop *loop) {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    enum { COUNT = sizeof numbers / sizeof *numbers };
-    uv_signal_t *ends = ARENA_ARRAY(loop->arena, uv_signal_t, COUNT);
-    for (int i = 0; i < COUNT; i++) {
-        struct sigaction now;
+    if (are_held()) {
+        run_until_interrupted(loop);
+        return;
+    }
+    uv_signal_t *ends = ARENA_ARRAY(loop->arena, uv_signal_t, ENDING_COUNT);
+    for (int i = 0; i < ENDING_COUNT; i++) {
         ends[i].data = loop;
         uv_signal_init(&loop->uv, &ends[i]);
         uv_unref((uv_handle_t *)&ends[i]);
-        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
-            uv_signal_start(&ends[i], signal_came, numbers[i]);
+        if (!is_ignored(endings[i])) uv_signal_start(&ends[i], signal_came, endings[i]);
     }
     loop_run(loop);
-    for (int i = 0; i < COUNT; i++) uv_close((uv_handle_t *)&ends[i], NULL);
+    for (int i = 0; i < ENDING_COUNT; i++) uv_close((uv_handle_t *)&ends[i], NULL);
 }
 
 void loop_stop(Loop *loop) { uv_stop(&loop->uv); }

@@ -30,6 +30,13 @@ void loop_kill_processes(const Loop *loop);
 void loop_run(Loop *loop);
 /// The same; a signal that ends this process (SIGINT, SIGTERM, SIGHUP) first kills the loop's: a terminal does not signal their groups.
 void loop_run_with_signals(Loop *loop);
+/// From now on the first signal that ends a process (SIGINT, SIGTERM, SIGHUP) only says that it shall come to an end; the second ends it.
+/// loop_run_with_signals then comes back, with its work undone.
+void interrupts_hold(void);
+/// Whether a signal has come since.
+bool interrupted(void);
+/// From now on a signal does what it did before.
+void interrupts_release(void);
 void loop_stop(Loop *loop);
 /// The same at the loop's next turn, in which what has ended is given back.
 void loop_stop_later(Loop *loop);
@@ -45,6 +52,8 @@ Error process_start(Loop *loop, Arena *arena, const char *const *arguments,
 /// Copies `size` bytes and writes them when the pipe takes them. Dropped when the process is gone.
 void process_write(Process *process, const char *data, size_t size);
 void process_close_input(Process *process);
+/// SIGTERM, to the process alone: it says how far it is, and ends.
+void process_interrupt(const Process *process);
 /// The whole group.
 void process_kill(Process *process);
 /// Lets whatever else wants the processor go first (setpriority(2), nice 10).

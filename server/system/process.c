@@ -198,6 +198,10 @@ void process_give_way(Process *process) {
     if (process->running) uv_os_setpriority(process->uv.pid, UV_PRIORITY_BELOW_NORMAL);
 }
 
+void process_interrupt(const Process *process) {
+    if (process->running) kill(process->uv.pid, SIGTERM);
+}
+
 void process_kill(Process *process) {
     if (process->running || process->has_group) kill(-process->group, SIGKILL);
 }

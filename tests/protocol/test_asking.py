@@ -328,6 +328,43 @@ def test_cancelled(desk: Desk) -> None:
     finish(client)
 
 
+def wait_for_message(client: Client, method: str, words: str) -> str:
+    for _ in range(60):
+        client.settle()
+        for message in client.notifications:
+            if message["method"] == method and words in message["params"]["message"]:
+                return message["params"]["message"]
+        time.sleep(0.5)
+    raise AssertionError(client.notifications)
+
+
+@pytest.mark.parametrize("has_gain", [True, False])
+def test_cancelled_after_an_answer(desk: Desk, has_gain: bool) -> None:
+    """What was found by then is told, and what is proved put in."""
+    desk.model.script = [Say(FASTER if has_gain else "No."), Say("Late.", delay=60)]
+    desk.agree(" with whole kernels")
+    client = desk.client()
+    client.change(desk.uri, 2, {"text": PHASES})
+    asked = command("askModel", desk.uri, "scale_kernel", phases="faster")
+    number = client.start("workspace/executeCommand", asked)
+    for _ in range(400):
+        if len(desk.model.requests) == 2:
+            break
+        time.sleep(0.05)
+    client.notify("$/cancelRequest", {"id": number})
+    assert client.wait(number, 10)["error"]["code"] == CANCELLED  # nobody waits for the rest
+    said = wait_for_message(client, "window/showMessage", "Cancelled. ")
+    report = wait_for_message(client, "window/logMessage", "stopped: cancelled")
+    edits = [r["params"] for r in client.requests if r["method"] == "workspace/applyEdit"]
+    assert len(edits) == has_gain
+    if has_gain:
+        assert "The backward that scripted proposes is proved: faster: " in said
+        assert "answer 1 kept, faster: " in report
+        ((change,),) = [c["edits"] for c in edits[0]["edit"]["documentChanges"]]
+        assert LINES in change["newText"]
+    finish(client)
+
+
 def test_an_edit_meanwhile_wins(desk: Desk) -> None:
     desk.agree()
     desk.model.script = [Say(RIGHT, delay=2)]

@@ -104,6 +104,8 @@ static bool is_linear(BlockSum *sum, Value *value) {
     case OP_EXPAND_DIMS:
     case OP_BROADCAST_TO:
     case OP_TRANS: return is_term(sum, x[0]);
+    case OP_ADD:
+    case OP_SUB: return is_term(sum, x[0]) && is_term(sum, x[1]);
     case OP_DIV: return is_term(sum, x[0]) && !value_depends_on_axis(blocks->arena, x[1], variable);
     case OP_MUL:
         for (int i = 0; i < 2; i++)
@@ -123,7 +125,7 @@ static bool is_term(BlockSum *sum, Value *value) {
     return is_one;
 }
 
-/// Whether `value` is what was carried, plus terms; each step of the sum is used by the next alone.
+/// Whether `value` is what was carried, plus and minus terms; each step of the sum is used by the next alone.
 static bool adds_up(BlockSum *sum, Value *value, const Value *carried, int depth) {
     if (value == carried) return true;
     const Op *op = value->op;
@@ -132,6 +134,9 @@ static bool adds_up(BlockSum *sum, Value *value, const Value *carried, int depth
     if (op->code == OP_ADD)
         return (adds_up(sum, x[0], carried, depth + 1) && is_term(sum, x[1])) ||
                (adds_up(sum, x[1], carried, depth + 1) && is_term(sum, x[0]));
+    if (op->code == OP_SUB) return adds_up(sum, x[0], carried, depth + 1) && is_term(sum, x[1]);
+    if (op->code == OP_CAST && dtype_is_float(value->type.element))
+        return adds_up(sum, x[0], carried, depth + 1);
     if (op->code == OP_DOT && x[2] && reduces(sum, op)) {
         if (!adds_up(sum, x[2], carried, depth + 1)) return false;
         map_set_pointer(&sum->blocks->summed, op, sum);

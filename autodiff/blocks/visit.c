@@ -258,9 +258,11 @@ static void visit_dot(Blocks *blocks, Op *op) {
 
 static void visit_sum(Blocks *blocks, Op *op) {
     Value *tile = op->operands[0], *result = op->results[0];
-    int64_t axis;
+    Value *along = op->operands[1];
+    int64_t axis = 0;  // without one all of a tile is summed
+    bool is_all = tile->type.rank == 1 && (!along || value_is_none(along));
     bool is_plain =
-        op->operands[1] && value_is_int(op->operands[1], &axis) && !value_is_affine(blocks, tile);
+        (is_all || (along && value_is_int(along, &axis))) && !value_is_affine(blocks, tile);
     if (!is_plain || result->type.rank != tile->type.rank - 1) {
         stays(blocks, op);
         return;

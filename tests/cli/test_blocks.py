@@ -141,3 +141,37 @@ def test_a_block_that_means_something_stays(tmp_path: Path, body: str, why: str)
     said = kernel(tmp_path, f"@triton.jit\ndef f(x, y, n, B: tl.constexpr):\n{body}")
     assert said["B"].startswith("the forward's size, as ")
     assert why in said["B"]
+
+
+SUMS = """@triton.jit
+def f(x, w, y, n, B: tl.constexpr):
+    row = tl.program_id(0)
+    m = 0.0
+    for off in range(0, n, B):
+        i = off + tl.arange(0, B)
+        t = tl.load(x + row * n + i, mask=i < n, other=0.0)
+        {step}
+    for off in range(0, n, B):
+        i = off + tl.arange(0, B)
+        t = tl.load(x + row * n + i, mask=i < n, other=0.0)
+        tl.store(y + row * n + i, t * m, mask=i < n)
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "is_free"),
+    [
+        pytest.param("m += tl.sum(t * t, axis=0)", True, id="along the axis"),
+        pytest.param("m += tl.sum(t * t)", True, id="of all"),
+        pytest.param("m -= tl.sum(t * t)", True, id="taken away"),
+        pytest.param("m = m - tl.sum(t * t) + tl.sum(tl.sin(t))", True, id="both"),
+        pytest.param("m += tl.sum(t * t) - tl.sum(tl.sin(t))", True, id="a difference"),
+        pytest.param("m = tl.sum(t * t) - m", False, id="from the other side"),
+        pytest.param("m = m * 0.5 - tl.sum(t * t)", False, id="scaled in each block"),
+        pytest.param("m -= tl.sum(t * t) * tl.sum(t)", False, id="a product of sums"),
+        pytest.param("m -= tl.sum(t * t) - 1.0", False, id="a number for each block"),
+    ],
+)
+def test_sums_over_blocks(step: str, is_free: bool, tmp_path: Path) -> None:
+    said = kernel(tmp_path, SUMS.format(step=step))["B"]
+    assert (said == "any size is right") == is_free, said

@@ -239,7 +239,8 @@ static Snapshot *analyse_again(Fix *fix) {
     fix->is_untried |= fix->effort && size > *fix->effort;
     if (fix->is_untried) return NULL;
     if (fix->effort) *fix->effort -= size;
-    SnapshotOptions options = {.resolver = fix->snapshot->module->resolver, .skip_trials = true};
+    SnapshotOptions options = {.resolver = fix->snapshot->module->resolver,
+                               .skip_trials = !fix->tries_launches};
     Str text = edits_applied(fix->arena, fix->source->text, fix->edit);
     return snapshot_update(fix->snapshot, text, &options);
 }

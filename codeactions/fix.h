@@ -16,8 +16,10 @@ typedef struct Fix {
     const char *title;  // more exact than the row's; NULL: the row's
     int *effort;        // ops that may be analysed again for all offers together; NULL: any number
     bool (*holds)(const struct Fix *fix, const Snapshot *after);  // what else has to be; or NULL
-    int kept_parts;   // of a mask, which `holds` looks at
-    bool is_untried;  // there were more: the first of several edits was taken
+    int kept_parts;  // of a mask, which `holds` looks at
+    bool
+        tries_launches;  // the finding is of a launch that was tried: so is the text with the edits
+    bool is_untried;     // there were more: the first of several edits was taken
 } Fix;
 
 typedef void ActionApply(Fix *fix);

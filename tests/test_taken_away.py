@@ -1,4 +1,4 @@
-"""Quick fixes give back what was there: masks, `other` and casts are taken out of working kernels, one at a time.
+"""Quick fixes give back what was there: masks, `other`, casts and axes are taken out of working kernels, one at a time.
 
 Whatever is then offered at that place leaves the same mask up to names, or nothing is offered.
 """
@@ -20,8 +20,10 @@ from tests.triton.corpus import CORPUS
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(os.environ.get("TAD_BIN", ROOT / "build")).resolve()
 MASKS = {"mask-load", "mask-store", "complete-mask", "add-other"}
+AXES = {"add-axis", "add-axis-of-instance", "add-axis-of-launch"}
 CASTS = {"sum-in-float32", "sum-input-in-float32", "cast-after-sum", "cast-to-float32"}
 CASTS |= {"accumulate-in-float32", "cast-dot-operand", "widen-offset"}
+ABOUT = {"cast": CASTS, "axis": AXES, "turned": AXES}  # MASKS for the others
 
 # Loads whose masked lanes nobody uses: a store leaves them out, or `where` does. Their authors chose
 # an infinity; 0 is as good.
@@ -65,8 +67,8 @@ def judged(taken: Taken, folder: Path, known: list[tuple[str, list[str]]]) -> li
     results = []
     for name, line, diff in offered(path):
         is_new = (name, changes(diff)) not in known
-        is_here = taken.line <= line <= taken.end_line or taken.kind in ("named", "cast")
-        if is_new and is_here and name in (CASTS if taken.kind == "cast" else MASKS):
+        is_here = taken.line <= line <= taken.end_line or taken.kind not in ("mask", "part", "other")
+        if is_new and is_here and name in ABOUT.get(taken.kind, MASKS):
             problem = difference(taken, patched(taken.text, diff), line, UNUSED_LANES)
             where = f"{taken.path}:{line} {taken.kind} {name}: {problem}"
             results.append(where if problem else None)
@@ -100,6 +102,7 @@ def test_fixes_of_the_examples_give_back_what_was_there(tmp_path: Path) -> None:
     assert wrong == []
     assert len(all_taken) >= 250
     assert counts["mask"] >= 55 and counts["part"] >= 5 and counts["cast"] >= 10, counts
+    assert counts["axis"] >= 80 and counts["turned"] >= 130, counts
 
 
 def test_fixes_of_other_peoples_kernels_give_back_what_was_there(tmp_path: Path) -> None:

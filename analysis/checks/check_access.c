@@ -71,8 +71,9 @@ static void check_repeated(Check *check, int second) {
 
 void check_redundant_memory(Check *check) {
     // What a helper returns is its caller's.
-    bool sees_all_uses =
-        function_is_understood(check->function) && !check->kernel->definition->returns_value;
+    const FunctionDefinition *definition = check->kernel->definition;
+    bool sees_all_uses = function_is_understood(check->function) && !definition->returns_value &&
+                         !node_has_error(definition->node);
     for (LIST_EACH(int, i, check->memory)) {
         const Access *access = check->memory.items[i];
         if (access->op->code != OP_LOAD || is_volatile(access->op)) continue;

@@ -61,3 +61,49 @@ def unrolled_kernel(x_ptr, y_ptr, i_ptr, BLOCK: tl.constexpr):
     for i in tl.static_range(tl.load(i_ptr)):
         x += i
     tl.store(y_ptr + lanes, x)
+
+
+@triton.jit
+def axis_kernel(x_ptr, y_ptr, M: tl.constexpr, N: tl.constexpr):
+    rows = tl.arange(0, M)
+    cols = tl.arange(0, N)
+    tile = rows[:, None] * N + cols[None, :]
+    x = tl.load(x_ptr + tile)
+    tl.store(y_ptr + tile, x - tl.max(x, axis=1))
+
+
+@triton.jit
+def turned_axis_kernel(x_ptr, y_ptr, M: tl.constexpr, N: tl.constexpr):
+    rows = tl.arange(0, M)
+    cols = tl.arange(0, N)
+    tile = rows[None, :] * N + cols[None, :]
+    x = tl.load(x_ptr + tile)
+    tl.store(y_ptr + rows[:, None] * N + cols[None, :], x)
+
+
+def launch_axes(x, y):
+    axis_kernel[(1,)](x, y, M=64, N=32)
+    turned_axis_kernel[(1,)](x, y, M=64, N=32)
+
+
+@triton.jit
+def axis_of_launch_kernel(x_ptr, y_ptr, n, D: tl.constexpr, BLOCK: tl.constexpr):
+    rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tile = rows[:, None] * D + tl.arange(0, D)[None, :]
+    x = tl.load(x_ptr + tile, mask=rows[:, None] < n, other=0.0)
+    tl.store(y_ptr + tile, x - tl.max(x, axis=1), mask=rows[:, None] < n)
+
+
+@triton.jit
+def axis_of_instance_kernel(x_ptr, y_ptr, n, M: tl.constexpr, N: tl.constexpr):
+    rows = tl.arange(0, M)
+    tile = rows[:, None] * N + tl.arange(0, N)[None, :]
+    x = tl.load(x_ptr + tile, mask=rows[:, None] < n, other=0.0)
+    tl.store(y_ptr + tile, x - tl.max(x, axis=1), mask=rows[:, None] < n)
+
+
+def launch_axes_of_sizes(x, y):
+    n, d = x.shape
+    axis_of_launch_kernel[(triton.cdiv(n, 32),)](x, y, n, D=d, BLOCK=32)
+    axis_of_instance_kernel[(1,)](x, y, n, M=64, N=32)
+    axis_of_instance_kernel[(1,)](x, y, n, M=32, N=32)

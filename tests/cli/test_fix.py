@@ -32,6 +32,21 @@ def scale_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     tl.store(y_ptr + offsets, 2 * x, mask=offsets < n)
 """
 
+UNFINISHED = """import triton
+import triton.language as tl
+
+
+@triton.jit
+def step_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    lanes = tl.arange(0, BLOCK)
+    h = tl.zeros([BLOCK], dtype=tl.float32)
+    for t in range(n):
+        x = tl.load(x_ptr + t * BLOCK + lanes)
+        h = h * 0.5 + (x * 2.0
+        y = h * x
+        tl.store(y_ptr + t * BLOCK + lanes, y)
+"""
+
 
 def text(workspace: Workspace, name: str) -> str:
     return (workspace.path / name).read_bytes().decode()
@@ -49,6 +64,11 @@ def test_safe_fixes_are_made_and_named(workspace: Workspace) -> None:
     assert result.stderr == "tad-lsp: 2 fixes in 1 file\n"
     again = workspace.tad("--fix", "src")
     assert (again.status, again.stdout, again.stderr) == (0, "", "tad-lsp: 0 fixes in 0 files\n")
+
+
+def test_loads_are_used_while_a_line_is_not_finished(workspace: Workspace) -> None:
+    workspace.write({"a.py": UNFINISHED})
+    assert "unused-load" not in workspace.tad("--check", "a.py", "--format", "concise").stdout
 
 
 def test_diff_shows_and_writes_nothing(workspace: Workspace) -> None:

@@ -1,4 +1,4 @@
-"""Takes a mask, an `other` or a cast out of a kernel, and compares what a fix then makes of it with what was there."""
+"""Takes a mask, `other`, a cast or an axis out of a kernel, and compares what a fix makes of it with what was there."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ACCESSES = {"load": 1, "store": 2}  # where the mask stands when it has no keyword
+TURNED = {":, None": "None, :", "None, :": ":, None"}
 INFINITIES = {
     **dict.fromkeys(("-float('inf')", "float('-inf')", "-1e+30", "min_value"), "-inf"),
     **dict.fromkeys(("float('inf')", "1e+30", "max_value"), "inf"),
@@ -26,7 +27,8 @@ def parsed(text: str | bytes, mode: str = "exec") -> ast.AST:
 
 @dataclass(frozen=True)
 class Taken:
-    """One thing taken away: kind is mask, part, named (of a mask with a name), other or cast."""
+    """One thing taken away: kind is mask, part, named (of a mask with a name), other, cast, axis, or turned (an axis
+    on the other side)."""
 
     path: Path
     kind: str
@@ -104,6 +106,21 @@ def taken_from_call(call: ast.Call, places: Places) -> Iterator[tuple[str, str]]
             yield "cast", places.without((at, places.end(call)))
 
 
+def axis_of(node: ast.AST) -> str | None:
+    """`:, None` or `None, :`, of a tile that gets an axis."""
+    axes = ast.unparse(node.slice).strip("()") if isinstance(node, ast.Subscript) else None
+    return axes if axes in TURNED else None
+
+
+def taken_from_axes(node: ast.Subscript, places: Places) -> Iterator[tuple[str, str]]:
+    """The text without the new axis, and with it on the other side."""
+    if places.end(node) - places.end(node.value) > len("[None, :]"):  # brackets around the tile
+        return
+    for kind, axes in (("axis", ""), ("turned", f"[{TURNED[axis_of(node) or ''] }]")):
+        end = places.end(node.value)
+        yield kind, (places.data[:end] + axes.encode() + places.data[places.end(node) :]).decode()
+
+
 def is_python(text: str) -> bool:
     try:
         parsed(text)
@@ -128,6 +145,9 @@ def taken_away(path: Path) -> Iterator[Taken]:
                 for kind, text in taken_from_call(node, places):
                     if not is_python(text):  # what stood in brackets of its own
                         continue
+                    yield Taken(path, kind, function.name, *lines_of(node), text)
+            if isinstance(node, ast.Subscript) and axis_of(node):
+                for kind, text in taken_from_axes(node, places):
                     yield Taken(path, kind, function.name, *lines_of(node), text)
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
                 mask = node.value
@@ -216,6 +236,15 @@ class WithoutCasts(ast.NodeTransformer):
         return node.func.value if is_cast else node  # type: ignore[attr-defined]
 
 
+class WithAxesInside(ast.NodeTransformer):
+    """`(a + b)[:, None]` is `a[:, None] + b[:, None]`."""
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        self.generic_visit(node)
+        axes = axis_of(node)
+        return with_axes(node.value, axes) if axes else node
+
+
 def argument(call: ast.Call, name: str, position: int) -> ast.expr | None:
     given = {keyword.arg: keyword.value for keyword in call.keywords}
     return given.get(name, call.args[position] if len(call.args) > position else None)
@@ -235,6 +264,9 @@ def difference(taken: Taken, fixed: str, line: int, others: set[str]) -> str | N
     if taken.kind == "cast":
         texts = [ast.unparse(WithoutCasts().visit(node)) for node in (before, after)]
         return None if texts[0] == texts[1] else "more than a cast"
+    if taken.kind in ("axis", "turned"):
+        texts = [ast.unparse(WithAxesInside().visit(node)) for node in (before, after)]
+        return None if texts[0] == texts[1] else "another axis"
     names = names_before(before, line), names_before(after, line)
     calls = [
         [node for node in ast.walk(function) if isinstance(node, ast.Call) and access_of(node)]

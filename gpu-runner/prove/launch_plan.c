@@ -49,6 +49,12 @@ static void put_constant(Json *json, Arena *arena, const Constant *constant) {
     }
 }
 
+static Json *numbers_json(Arena *arena, const int64_t *numbers, int count) {
+    Json *json = json_array(arena);
+    for (int i = 0; i < count; i++) json_push(json, json_number(arena, (double)numbers[i]));
+    return json;
+}
+
 static void put_buffer(Json *json, Arena *arena, const PlanArgument *argument,
                        const MemoryBuffer *buffer) {
     static const char *const contents[] = {
@@ -76,15 +82,13 @@ static void put_buffer(Json *json, Arena *arena, const PlanArgument *argument,
     json_set_string(json, "content", contents[argument->content.kind]);
     json_set_number(json, "low", argument->content.low);
     json_set_number(json, "high", argument->content.high);
+    if (argument->rank) {  // "shape" and "strides" are those of descriptors, which are compiled
+        json_set(json, "dims", numbers_json(arena, argument->dims, argument->rank));
+        json_set(json, "steps", numbers_json(arena, argument->strides, argument->rank));
+    }
     if (!argument->content.has_mark) return;
     json_set_number(json, "mark", (double)argument->content.mark);
     json_set_number(json, "mark_each", MARK_EACH);
-}
-
-static Json *numbers_json(Arena *arena, const int64_t *numbers, int count) {
-    Json *json = json_array(arena);
-    for (int i = 0; i < count; i++) json_push(json, json_number(arena, (double)numbers[i]));
-    return json;
 }
 
 /// What a descriptor is to be made with.

@@ -148,6 +148,7 @@ static Error times_refuse(Arena *arena, const Options *options) {
                        : options->save_times    ? "--save-times"
                        : options->compare_times ? "--compare-times"
                        : options->fail_slower   ? "--fail-slower"
+                       : options->reference     ? "--reference"
                                                 : NULL;
     if (!options->time) return lone ? arena_printf(arena, "%s needs --time", lone) : NULL;
     if (options->shard || options->results)

@@ -7,6 +7,7 @@
 #include "server/settings/result.h"
 #include "server/system/files.h"
 #include "server/system/target.h"
+#include "server/times/reference.h"
 #include "server/times/timed_kernel.h"
 
 typedef struct TimeRun {
@@ -127,6 +128,7 @@ static void timing_done(void *context, const Json *result, const char *problem) 
                   json_get_string(result, "text", ""));
     put_kernels(&run->out, json_get(result, "forward"));
     put_kernels(&run->out, json_get(result, "backward"));
+    buffer_puts(&run->out, reference_text(run->arena, result, "  "));
     put_meters(&run->out, json_get(result, "meters"));
 }
 
@@ -138,6 +140,8 @@ static void time_kernel(TimeRun *run, const Kernel *kernel) {
     if (timed.no_backward) say("%s: no backward: %s", run->kernel, timed.no_backward);
     run->request.params = timed.params[0];
     run->request.module = timed.module;
+    run->request.reference =
+        reference_of(run->arena, run->options->reference, str_from(timed.comment), timed.name);
     run->request.only_launched = timed.no_backward != NULL;
     timing_start(run->loop, &run->request, timing_done, run);
     loop_run_with_signals(run->loop);

@@ -6,14 +6,11 @@
 #include <string.h>
 
 #include "autodiff/module/helpers.h"
-#include "server/system/files.h"
+#include "server/proofs/python_child.h"
 
 enum {
     PLAN_LIMIT_MS = 60000,
-    CHILD_LIMIT_MS = 300000,
     SPARE_MS = 20000,  // for a worker to say that it has no time left
-    LONGEST_TROUBLE = 300,
-    MOST_ANSWER = 1 << 20
 };
 
 struct Timing {
@@ -23,16 +20,17 @@ struct Timing {
     RunnerClient *gpu;  // the worker that launches
     Json *plan;
     const char *refused;  // why that worker has no times, or NULL
-    Process *child;
+    PythonChild *child;
     Timer *late;
     const char *const *python;
     const char *const *command;  // of a worker
     const char *module;
     Json *params;
-    Buffer output, trouble;
+    Json *reference;  // what is timed in PyTorch beside it, or NULL
+    Json *result;     // while that is timed
     TimingCallback *callback;
     void *context;
-    bool is_cancelled, is_late, only_launched;
+    bool is_cancelled, only_launched;
 };
 
 static void timing_free(void *context) {
@@ -56,108 +54,50 @@ static const char *both_problems(const Timing *timing, const char *problem) {
                : problem;
 }
 
-static void child_wrote(void *context, const char *data, size_t size) {
+bool timing_lacks_setup(const char *problem) { return strstr(problem, TIMING_SETTING) != NULL; }
+
+static Json *request_for_child(Timing *timing);
+
+static void reference_timed(void *context, const Json *answer, const char *problem) {
     Timing *timing = context;
-    if (timing->output.size <= MOST_ANSWER)
-        buffer_add(&timing->output, data, size);
-    else
-        process_kill(timing->child);  // child_exited says why
-}
-
-static void child_complained(void *context, const char *data, size_t size) {
-    Timing *timing = context;
-    if (timing->trouble.size < 1u << 16) buffer_add(&timing->trouble, data, size);
-}
-
-/// The last line that is not empty.
-static const char *last_line(Arena *arena, Buffer *text) {
-    Str all = str_trim((Str){buffer_text(text), text->size});
-    size_t start = all.size;
-    while (start > 0 && all.data[start - 1] != '\n') start--;
-    size_t size = all.size - start;
-    return arena_strndup(arena, all.data + start, size < LONGEST_TROUBLE ? size : LONGEST_TROUBLE);
-}
-
-/// What `Time` cannot do without, and the setting that says where it is. Begins alike for all of them.
-#define SETTING "the setting `tad.python.command`, `--python` or $TAD_PYTHON"
-
-static const char *with_advice(Arena *arena, const char *problem, const char *lacks) {
-    if (strcmp(lacks, "python") == 0)
-        return arena_printf(arena, "%s. To time kernels, name a Python with Triton by " SETTING,
-                            problem);
-    if (strcmp(lacks, "gpu") == 0)
-        return arena_printf(arena,
-                            "%s. To time kernels, name a Python on a machine with a GPU by " SETTING
-                            ", as in `ssh box python3`",
-                            problem);
-    return problem;
-}
-
-bool timing_lacks_setup(const char *problem) { return strstr(problem, SETTING) != NULL; }
-
-static void child_exited(void *context, int status, int signal_number) {
-    Timing *timing = context;
-    Error error = NULL;
     Arena *arena = timing->arena;
-    const Json *result =
-        timing->output.size
-            ? json_parse(arena, (Str){buffer_text(&timing->output), timing->output.size}, &error)
-            : NULL;
-    const char *problem = json_get_string(result, "error", NULL);
-    if (problem) problem = with_advice(arena, problem, json_get_string(result, "lacks", ""));
-    if (timing->is_cancelled)
-        problem = "cancelled";
-    else if (timing->is_late)
-        problem = "timing took longer than 5 minutes";
-    else if (timing->output.size > MOST_ANSWER)
-        problem = arena_printf(
-            arena, "`%s` was stopped: it wrote more than %d MB, where one line was asked",
-            timing->python[0], MOST_ANSWER >> 20);
-    else if (!result)
-        problem = arena_printf(arena, "`%s` ended with %s %d: %s", timing->python[0],
-                               signal_number ? "signal" : "status",
-                               signal_number ? signal_number : status,
-                               last_line(arena, &timing->trouble));
-    bool is_missing = strstr(problem ? problem : "", "cannot start");
-    if (!result && is_missing) problem = with_advice(arena, problem, "python");
-    bool is_ended = timing->is_cancelled || timing->is_late;
-    timing_end(timing, problem ? NULL : result,
-               problem && !is_ended ? both_problems(timing, problem) : problem);
+    timing->child = NULL;
+    Json *reference = answer ? json_copy(arena, answer) : json_object(arena);
+    if (problem) json_set_string(reference, "problem", problem);
+    json_set(timing->result, "reference", reference);
+    timing_end(timing, timing->is_cancelled ? NULL : timing->result,
+               timing->is_cancelled ? "cancelled" : NULL);
 }
 
-static void child_is_late(void *context) {
-    Timing *timing = context;
-    timing->late = NULL;
-    timing->is_late = true;
-    process_kill(timing->child);
-}
-
-/// A Python itself, and no command that leads to one: what leads elsewhere needs the network.
-static bool is_python(const char *const *command) {
-    const char *slash = strrchr(command[0], '/');
-    return !command[1] && strncmp(slash ? slash + 1 : command[0], "python", 6) == 0;
-}
-
-/// Within the sandbox for programs that drive a GPU, where the worker is here.
-static const char *const *child_command(const Timing *timing) {
-    enum { MOST_AROUND = 6 };
-    int count = 0, python_count = 0;
-    while (timing->python[python_count]) python_count++;
-    const char **command = ARENA_ARRAY(timing->arena, const char *, python_count + MOST_AROUND);
-    Error error = NULL;
-    const char *runner =
-        is_python(timing->python) ? runner_find(timing->arena, NULL, &error) : NULL;
-    if (runner) {
-        command[count++] = runner;
-        command[count++] = "--within";
-        command[count++] = "gpu";
+/// The times are there; what is left is to be timed in PyTorch, where somebody asks for that.
+static void timing_succeed(Timing *timing, const Json *result) {
+    if (!timing->reference) {
+        timing_end(timing, result, NULL);
+        return;
     }
-    for (int i = 0; i < python_count; i++) command[count++] = timing->python[i];
-    // -I: neither the user's folder nor his environment changes what is imported
-    command[count++] = "-I";
-    command[count] =
-        path_join(timing->arena, executable_folder(timing->arena), "tad-time-kernels.py");
-    return command;
+    timing->result = json_copy(timing->arena, result);
+    const char *problem = json_get_string(timing->reference, "problem", NULL);
+    if (problem) {
+        reference_timed(timing, NULL, problem);
+        return;
+    }
+    Json *request = request_for_child(timing);
+    json_set(request, "reference", timing->reference);
+    json_set(request, "inputs", json_get(timing->params, "inputs"));
+    json_set(request, "outputs", json_get(timing->params, "outputs"));
+    timing->child = python_child_start(timing->loop, timing->arena, timing->python, request,
+                                       reference_timed, timing);
+}
+
+static void child_timed(void *context, const Json *answer, const char *problem) {
+    Timing *timing = context;
+    timing->child = NULL;
+    if (timing->is_cancelled)
+        timing_end(timing, NULL, "cancelled");
+    else if (problem)
+        timing_end(timing, NULL, both_problems(timing, problem));
+    else
+        timing_succeed(timing, answer);
 }
 
 static HelperPlace helper_is_absent(const void *context, const char *name, const char *text) {
@@ -165,29 +105,22 @@ static HelperPlace helper_is_absent(const void *context, const char *name, const
     return HELPER_ABSENT;
 }
 
-static void child_start(Timing *timing, const Json *plan) {
+/// What gpu-runner/time_kernels.py is given. A text that is the user's own module does not go to a Python that imports it.
+static Json *request_for_child(Timing *timing) {
     Arena *arena = timing->arena;
     Json *request = json_object(arena);
-    json_set_string(request, "module", timing->module);
+    if (!timing->only_launched) json_set_string(request, "module", timing->module);
     json_set_string(request, "kernel", json_get_string(timing->params, "kernel", ""));
-    json_set(request, "plan", (Json *)(uintptr_t)plan);
+    json_set(request, "plan", timing->plan);
     json_set(request, "launches", json_get(json_get(timing->params, "backward"), "launches"));
     json_set_string(request, "helpers",
                     helpers_text(arena, "_product_tiles() _loop_tile()", helper_is_absent, NULL));
-    const char *text = json_print(arena, request, false);
-    ProcessEvents events = {child_wrote, child_complained, child_exited, timing};
-    EnvironmentKind kind = is_python(timing->python)
-                               ? ENVIRONMENT_PYTHON
-                               : (EnvironmentKind)(ENVIRONMENT_PYTHON | ENVIRONMENT_COMMAND);
-    Error error =
-        process_start(timing->loop, arena, child_command(timing), kind, &events, &timing->child);
-    if (error) {
-        timing_end(timing, NULL, with_advice(arena, error, "python"));
-        return;
-    }
-    timing->late = timer_start(timing->loop, CHILD_LIMIT_MS, 0, child_is_late, timing);
-    process_write(timing->child, text, strlen(text));
-    process_close_input(timing->child);
+    return request;
+}
+
+static void child_start(Timing *timing) {
+    timing->child = python_child_start(timing->loop, timing->arena, timing->python,
+                                       request_for_child(timing), child_timed, timing);
 }
 
 static Json *python_json(const Timing *timing) {
@@ -315,7 +248,7 @@ static void launched(void *context, RunnerTrouble trouble, const Json *result,
                      const char *message) {
     Timing *timing = context;
     if (trouble == RUNNER_OK) {
-        timing_end(timing, result, NULL);
+        timing_succeed(timing, result);
     } else if (trouble == RUNNER_REFUSED && (is_fault(message) || is_endless(message))) {
         timing->refused = arena_strdup(timing->arena, message);
         fault_seek(timing);
@@ -328,7 +261,7 @@ static void launched(void *context, RunnerTrouble trouble, const Json *result,
             timing_end(timing, NULL, timing->refused);
             return;
         }
-        child_start(timing, timing->plan);
+        child_start(timing);
     }
 }
 
@@ -344,10 +277,10 @@ static void launch_start(Timing *timing, const char *const *runner) {
     json_set_string(params, "module", timing->module);
     json_set(params, "plan", timing->plan);
     json_set(params, "python", python_json(timing));
-    json_set_number(params, "max_seconds", (CHILD_LIMIT_MS - SPARE_MS) / 1e3);
+    json_set_number(params, "max_seconds", (PYTHON_CHILD_LIMIT_MS - SPARE_MS) / 1e3);
     timing->gpu = runner_client_new(arena, timing->loop, runner_command_for(arena, runner, "cuda"),
                                     NULL, NULL);
-    runner_client_request(timing->gpu, "time", params, CHILD_LIMIT_MS, launched, timing);
+    runner_client_request(timing->gpu, "time", params, PYTHON_CHILD_LIMIT_MS, launched, timing);
 }
 
 static void planned(void *context, RunnerTrouble trouble, const Json *result, const char *message) {
@@ -364,7 +297,7 @@ static void planned(void *context, RunnerTrouble trouble, const Json *result, co
         timing_end(timing, NULL,
                    "a kernel without a backward is timed by a Python of this machine only");
     else
-        child_start(timing, timing->plan);
+        child_start(timing);
 }
 
 static const char *const *command_copy(Arena *arena, const char *const *command) {
@@ -385,8 +318,7 @@ Timing *timing_start(Loop *loop, const TimingRequest *request, TimingCallback *c
         .python = command_copy(arena, request->python),
         .module = arena_strdup(arena, request->module),
         .only_launched = request->only_launched,
-        .output = buffer_new(arena),
-        .trouble = buffer_new(arena),
+        .reference = request->reference ? json_copy(arena, request->reference) : NULL,
         .callback = callback,
         .context = context,
     };
@@ -408,7 +340,7 @@ static void launch_was_cancelled(void *context) {
 
 void timing_cancel(Timing *timing) {
     timing->is_cancelled = true;
-    if (timing->child) process_kill(timing->child);
+    if (timing->child) python_child_kill(timing->child);
     if (!timing->gpu || timing->child || timing->late) return;
     runner_client_close(timing->gpu);
     timing->late = timer_start(timing->loop, 0, 0, launch_was_cancelled, timing);
@@ -416,7 +348,7 @@ void timing_cancel(Timing *timing) {
 
 void timing_abandon(Timing *timing) {
     timer_stop(timing->late);
-    if (timing->child) process_abandon(timing->child);
+    if (timing->child) python_child_abandon(timing->child);
     runner_client_close(timing->runner);
     if (timing->gpu) runner_client_close(timing->gpu);
     arena_free(timing->arena);

@@ -10,12 +10,14 @@ typedef struct TimingRequest {
     const char *const *runner;  // runner_command
     const char *const *python;  // a command, as runner_command makes it
     Json *params;               // of `gradcheck`: proof_params
-    const char *module;         // text with the forward, its helpers and the backward's kernels
+    const Json *
+        reference;  // reference_of (server/times/reference.h), timed by the same Python where the times are there; or NULL
+    const char *module;  // text with the forward, its helpers and the backward's kernels
     bool
         only_launched;  // never by PyTorch, which would import the text: it is the user's own module
 } TimingRequest;
 
-/// `result` as gpu-runner/triton/time.h and gpu-runner/time_kernels.py give it, or NULL and one sentence that says why there are no times.
+/// `result` as gpu-runner/triton/time.h and gpu-runner/time_kernels.py give it, with "reference" where that was asked for, or NULL and one sentence that says why there are no times.
 typedef void TimingCallback(void *context, const Json *result, const char *problem);
 
 typedef struct Timing Timing;

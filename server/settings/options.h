@@ -48,6 +48,7 @@ typedef struct Options {
     const char *shard, *results;         // NULL: all of it; do not write
     const char *runner;                  // NULL: look for it
     const char *python;                  // NULL: $TAD_PYTHON, else python3
+    const char *reference;               // NULL: none is timed
     const char *endpoint, *api, *model;  // of --ask; NULL: as the user's file says
     const char *answers;                 // NULL: from the endpoint
     const char *module;                  // NULL: forwards are tuned

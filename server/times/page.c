@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "server/times/reference.h"
 #include "server/times/times.h"
 
 static const char STYLE[] =
@@ -280,6 +281,13 @@ static void put_row(Buffer *out, const Json *row) {
     if (alone) {
         buffer_puts(out, "<br>no backward: ");
         put_text(out, alone);
+    }
+    const char *reference = reference_text(out->arena, row, "");
+    while (*reference) {
+        size_t size = strcspn(reference, "\n");
+        buffer_puts(out, "<br>");
+        put_text(out, arena_strndup(out->arena, reference, size));
+        reference += size + (reference[size] == '\n');
     }
     buffer_puts(out, "</code></td>");
     bool is_small = json_get_bool(row, "is_small", false);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "server/system/files.h"
+#include "server/times/reference.h"
 #include "server/times/timed_kernel.h"
 
 /// One kernel at one size.
@@ -104,6 +105,8 @@ static void run_tasks(TimedFiles *files) {
         files->current = task;
         files->request.params = task->kernel.params[task->configuration];
         files->request.module = task->kernel.module;
+        files->request.reference = reference_of(files->arena, files->options->reference,
+                                                str_from(task->kernel.comment), task->kernel.name);
         files->request.only_launched = task->kernel.no_backward != NULL;
         if (!files->options->quiet)
             say("[%d/%d] %s:%s", i + 1, files->tasks.count, task->path, task->kernel.name);

@@ -127,6 +127,7 @@ TimedKernel timed_pair(Arena *arena, const Snapshot *snapshot, const Kernel *ker
                        double max_seconds) {
     TimedKernel timed = {.name = arena_strdup(arena, kernel->function->name),
                          .path = arena_strdup(arena, snapshot->source->path),
+                         .comment = str_dup(arena, kernel->definition->comment),
                          .module = str_dup(arena, snapshot->source->text)};
     ProofPlan plan = proof_plan(arena, kernel, backward, timed.module, file->settings);
     put_params(arena, json_copy(arena, proof_params(arena, file, &plan, seed, max_seconds)),
@@ -141,7 +142,8 @@ TimedKernel timed_kernel(Arena *arena, const Snapshot *snapshot, const Kernel *k
     Diagnostics ignored = {.arena = arena};
     Backward *backward = backward_kept(arena, snapshot, kernel, WRAPPER_NONE, NULL);
     TimedKernel timed = {.name = arena_strdup(arena, kernel->function->name),
-                         .path = arena_strdup(arena, snapshot->source->path)};
+                         .path = arena_strdup(arena, snapshot->source->path),
+                         .comment = str_dup(arena, kernel->definition->comment)};
     bool is_derived = backward->status == BACKWARD_DERIVED;
     if (!is_derived) timed.no_backward = arena_strdup(arena, backward->reason);
     timed.module = is_derived ? backward_module(arena, snapshot, &backward, 1, &options, &ignored)

@@ -16,7 +16,8 @@ typedef struct TimedKernel {
     const char *no_backward;  // why the forward is alone; NULL: it is not
     Json **params;            // one for each `# tad time:` line; one where there is none
     int count;
-    const char *path;  // of the user's file
+    const char *path;     // of the user's file
+    const char *comment;  // above the kernel
     LIST(TimedLines) lines;
 } TimedKernel;
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "server/proofs/timing.h"
+#include "server/times/reference.h"
 
 Json *times_new(Arena *arena) {
     Json *times = json_object(arena);
@@ -59,6 +60,8 @@ void times_add(Json *times, const char *file, const char *kernel, const Json *re
     add_direction(row, "backward", json_get(result, "backward"),
                   json_get_number(result, "backward_bytes", 0), 0, copy, matrix);
     if (no_backward) json_set_string(row, "no_backward", no_backward);
+    const Json *reference = json_get(result, "reference");
+    if (reference) json_set(row, "reference", json_copy(times->arena, reference));
     const Json *meters = json_get(result, "meters");
     if (meters) json_set(row, "meters", json_copy(times->arena, meters));
 }
@@ -119,18 +122,20 @@ static void put_largest(Buffer *out, const Json *direction, const char *key) {
     if (most >= 0) buffer_printf(out, "%.9g", most);
 }
 
-static void put_csv_row(Buffer *out, const Json *times, const Json *row, const char *name) {
+/// `of`: the row itself, or what stands beside its times; `name`: a direction there, told as `told`.
+static void put_csv_row(Buffer *out, const Json *times, const Json *row, const Json *of,
+                        const char *name, const char *told) {
     static const char *const measured[] = {"median_ms", "low_ms", "high_ms",       "runs",
                                            "bytes",     "gb_s",   "share_of_copy", "tflop_s"};
     static const char *const largest[] = {"registers", "spilled_bytes", "shared_bytes", "warps"};
     static const char *const texts[] = {"file", "kernel", "configuration"};
-    const Json *direction = json_get(row, name);
+    const Json *direction = json_get(of, name);
     if (!direction) return;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         put_field(out, json_get_string(row, texts[i], ""));
         buffer_putc(out, ',');
     }
-    buffer_puts(out, name);
+    buffer_puts(out, told);
     for (size_t i = 0; i < sizeof measured / sizeof *measured; i++)
         put_number(out, direction, measured[i]);
     for (size_t i = 0; i < sizeof largest / sizeof *largest; i++)
@@ -149,8 +154,15 @@ const char *times_csv(Arena *arena, const Json *times) {
                 ",low_ms,high_ms,runs,bytes,gb_s,share_of_copy,tflop_s,registers,spilled_bytes,"
                 "shared_bytes,warps,device,triton\r\n");
     for (int i = 0; i < rows->count; i++) {
-        put_csv_row(&out, times, rows->items[i], "forward");
-        put_csv_row(&out, times, rows->items[i], "backward");
+        const Json *row = rows->items[i], *reference = json_get(row, "reference"),
+                   *eager = json_get(reference, "eager"),
+                   *compiled = json_get(reference, "compile");
+        put_csv_row(&out, times, row, row, "forward", "forward");
+        put_csv_row(&out, times, row, row, "backward", "backward");
+        put_csv_row(&out, times, row, eager, "forward", "eager forward");
+        put_csv_row(&out, times, row, eager, "backward", "eager backward");
+        put_csv_row(&out, times, row, compiled, "forward", "compile forward");
+        put_csv_row(&out, times, row, compiled, "backward", "compile backward");
     }
     return buffer_text(&out);
 }
@@ -198,6 +210,7 @@ static void put_table_row(Buffer *out, const Json *row, const char **file) {
     while (out->size && out->data[out->size - 1] == ' ') out->size--;
     buffer_printf(out, "\n    %s\n", json_get_string(row, "configuration", ""));
     if (no_backward) buffer_printf(out, "    no backward: %s\n", no_backward);
+    buffer_puts(out, reference_text(out->arena, row, "    "));
 }
 
 const char *times_table(Arena *arena, const Json *times) {

@@ -15,7 +15,7 @@ OPTIONS = (
     "--max-tokens --effort "
     "--merge --shard --results --backend --cost --card --sizes --severity --update-baseline --index "
     "--similar --top-k --min-sim --exclude --forget --json --examples --bench --csv --html --save-times "
-    "--compare-times --fail-slower --update --tune --phase --module"
+    "--compare-times --fail-slower --update --tune --phase --module --reference"
 ).split()
 FORMATS = "full concise json github gitlab sarif junit".split()
 

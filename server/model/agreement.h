@@ -22,6 +22,8 @@ Error agreement_refuse(Arena *arena, const char *file, const char *scope);
 const char *agreement_subject(Arena *arena, const char *url, const char *scope);
 /// The scope of requests that hold kernels as a whole.
 #define AGREEMENT_KERNELS "whole kernels"
+/// The scope of requests that hold a helper of another file.
+#define AGREEMENT_HELPERS "helpers of other files"
 /// The scope of requests for embeddings.
 #define AGREEMENT_EMBEDDING "kernels for their embeddings"
 

@@ -51,17 +51,34 @@ const char *candidate_find(Arena *arena, Str answer, const char *helper, const c
     return NULL;
 }
 
-static bool is_later(const OpenHelper *a, const OpenHelper *b) {
-    return a->definition->range.start > b->definition->range.start;
+static size_t line_start(Str text, size_t at) {
+    while (at > 0 && text.data[at - 1] != '\n') at--;
+    return at;
 }
 
-/// The next helper with a rule at or behind `at`, or NULL.
-static const OpenHelper *next_helper(const OpenHelpers *helpers, size_t at) {
-    const OpenHelper *next = NULL;
+/// The line that the rule stands above: where the helper begins, or the comment over what it stands above.
+static size_t place_of(Str text, const OpenHelper *helper) {
+    if (!helper->above) return line_start(text, helper->definition->range.start);
+    size_t start = line_start(text, helper->above->range.start);
+    while (start > 0) {
+        size_t before = line_start(text, start - 1);
+        if (!str_starts(str_trim((Str){text.data + before, start - before}), "#")) break;
+        start = before;
+    }
+    return start;
+}
+
+/// The next helper with a rule behind the one at hand, whose place is `place`, or -1.
+static int next_helper(Str text, const OpenHelpers *helpers, int at_hand, long place) {
+    int next = -1;
+    long next_place = 0;
     for (LIST_EACH(int, i, *helpers)) {
-        const OpenHelper *helper = &helpers->items[i];
-        if (!helper->rule || helper->definition->range.start < at) continue;
-        if (!next || is_later(next, helper)) next = helper;
+        if (!helpers->items[i].rule) continue;
+        long own = (long)place_of(text, &helpers->items[i]);
+        if (own < place || (own == place && i <= at_hand)) continue;
+        if (next >= 0 && own >= next_place) continue;
+        next = i;
+        next_place = own;
     }
     return next;
 }
@@ -71,24 +88,27 @@ const char *candidate_insert(Arena *arena, Str text, const OpenHelpers *helpers,
     const char *first = memchr(text.data, '\n', text.size);
     const char *end = first && first > text.data && first[-1] == '\r' ? "\r\n" : "\n";
     size_t at = 0;
-    for (const OpenHelper *helper; (helper = next_helper(helpers, at));) {
-        size_t place = helper->definition->range.start, start = place;
-        while (start > at && text.data[start - 1] != '\n') start--;
-        Str indent = {text.data + start, place - start};
+    long place = -1;
+    for (int i = -1; (i = next_helper(text, helpers, i, place)) >= 0;) {
+        const OpenHelper *helper = &helpers->items[i];
+        size_t head = (helper->above ? helper->above : helper->definition)->range.start;
+        size_t line = line_start(text, head), start = place_of(text, helper);
+        Str indent = {text.data + line, head - line};
         buffer_add(&out, text.data + at, start - at);
         if (mark) buffer_printf(&out, "%.*s%s%s", STR_ARGS(indent), mark, end);
         buffer_printf(&out, "%.*s%s%s", STR_ARGS(indent), helper->rule, end);
-        buffer_add(&out, text.data + start, place + 1 - start);
-        at = place + 1;
+        if (helper->above) buffer_puts(&out, end);  // the comments below are about something else
+        at = start;
+        place = (long)start;
     }
     buffer_add(&out, text.data + at, text.size - at);
     return buffer_text(&out);
 }
 
-const char *helper_signature(Arena *arena, const FunctionDefinition *definition) {
+const char *helper_signature(Arena *arena, const char *name, const FunctionDefinition *definition) {
     Buffer out = buffer_new(arena);
     const char *comma = "";
-    buffer_printf(&out, "%.*s(", STR_ARGS(definition->name));
+    buffer_printf(&out, "%s(", name);
     for (int i = 0; i < definition->parameter_count; i++) {
         if (definition->parameters[i].is_constexpr) continue;
         buffer_printf(&out, "%s%.*s", comma, STR_ARGS(definition->parameters[i].name));

@@ -7,8 +7,10 @@
 
 /// A helper that wants a rule, and the one that is tried.
 typedef struct OpenHelper {
-    const FunctionDefinition *definition;  // in the file as it is
-    const char *name;
+    const FunctionDefinition *definition;
+    const FunctionDefinition
+        *above;  // of this file, where the helper is not: its rule stands above that; else NULL
+    const char *name;     // in this file
     const char *refusal;  // why it wants one
     Range refused;        // the operation
     const char *rule;     // a line without its end; NULL: none yet
@@ -23,6 +25,6 @@ const char *candidate_find(Arena *arena, Str answer, const char *helper, const c
 /// begins with it. The rest is as it was, with the line ends that the file has.
 const char *candidate_insert(Arena *arena, Str text, const OpenHelpers *helpers, const char *mark);
 /// `f(x, y)`, without constexprs.
-const char *helper_signature(Arena *arena, const FunctionDefinition *definition);
+const char *helper_signature(Arena *arena, const char *name, const FunctionDefinition *definition);
 
 #endif

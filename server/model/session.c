@@ -2,7 +2,9 @@
 // of his index where he wants them as examples.
 #include "server/model/session.h"
 
+#include "analysis/module/module_scope.h"
 #include "analysis/ops/op.h"
+#include "analysis/syntax/syntax_nodes.h"
 #include "autodiff/backward.h"
 #include "server/model/examples.h"
 #include "server/system/private.h"
@@ -46,13 +48,57 @@ static bool is_no_value(const Snapshot *snapshot, const char *kernel_name, Range
     return search.has_effects;
 }
 
+/// A function that the file calls, with its name there.
+typedef struct CalledFunction {
+    Arena *arena;
+    const Module *module;
+    Range place;  // that is looked for
+    const FunctionDefinition *definition;
+    Str name;
+} CalledFunction;
+
+static bool see_call(void *context, SyntaxNode node) {
+    CalledFunction *search = context;
+    if (search->definition || node_kind(node) != SYNTAX_CALL) return !search->definition;
+    SyntaxNode callee = node_field(node, "function");
+    if (node_kind(callee) != SYNTAX_IDENTIFIER) return true;
+    Str name = node_text(search->module->source, callee);
+    ScopeEntry entry = module_resolve(search->arena, search->module, name);
+    const FunctionDefinition *function = entry.kind == SCOPE_FUNCTION ? entry.function : NULL;
+    if (!function || !function->is_jit || function->range.source != search->place.source ||
+        function->range.start > search->place.start || function->range.end < search->place.end)
+        return true;
+    search->definition = function;
+    search->name = name;
+    return false;
+}
+
 /// Where a helper of another file stands, and what a user can do about it.
 static Error in_another_file(Arena *arena, Range refused, const char *refusal) {
     if (!refused.source) return arena_printf(arena, "%s; it stands in no helper", refusal);
     return arena_printf(arena,
-                        "%s; it stands in line %d of %s: only what stands in this file is open, so "
-                        "copy that helper here first",
+                        "%s; it stands in line %d of %s: only what stands in this file is open, "
+                        "and values of helpers that it calls: copy that helper here first",
                         refusal, range_line(refused), refused.source->path);
+}
+
+/// Adds the helper of another file that the place is in, where this one calls it: a rule for it may stand here.
+static Error open_foreign(ModelSession *session, const Kernel *kernel, Range refused,
+                          const char *refusal) {
+    Arena *arena = session->arena;
+    CalledFunction search = {.arena = arena, .module = session->snapshot->module, .place = refused};
+    if (refused.source) syntax_walk(syntax_root(search.module->tree), see_call, &search);
+    const FunctionDefinition *found = search.definition;
+    if (!found || !found->returns_value || is_no_value(session->snapshot, session->kernel, refused))
+        return in_another_file(arena, refused, refusal);
+    OpenHelper helper = {.definition = found,
+                         .above = kernel->definition,
+                         .name = str_dup(arena, search.name),
+                         .refusal = refusal,
+                         .refused = refused};
+    LIST_PUSH(arena, &session->helpers, helper);
+    session->is_foreign = true;
+    return NULL;
 }
 
 /// Adds the helper of `snapshot` that the place is in; an error where none of the session's file is.
@@ -82,7 +128,7 @@ static const char *question(const ModelSession *session, const OpenHelper *helpe
     Str refused = source_slice(helper->refused);
     size_t size = strcspn(str_dup(arena, refused), "\r\n");
     Str text = source_slice(helper->definition->range);
-    const char *signature = helper_signature(arena, helper->definition);
+    const char *signature = helper_signature(arena, helper->name, helper->definition);
     return arena_printf(
         arena,
         "In the helper `%s` a gradient stops at `%.*s`: %s.\n\n```python\n%.*s\n```\n\n"
@@ -122,7 +168,10 @@ Error session_begin(Arena *arena, const Options *options, const Snapshot *snapsh
     const Backward *backward =
         backward_derive(arena, snapshot, kernel, &backward_options, &ignored);
     if (backward->status != BACKWARD_REFUSED) return "nothing of it is refused";
-    Error error = open_helper(session, snapshot, backward->reason_range, backward->reason);
+    Range refused = backward->reason_range;
+    Error error = snapshot_function_around(snapshot, refused)
+                      ? open_helper(session, snapshot, refused, backward->reason)
+                      : open_foreign(session, kernel, refused, backward->reason);
     const char *asked = NULL;
     if (!error) error = first_question(session, kernel, &asked);
     if (!error) say_turn(session, false, asked);
@@ -173,8 +222,12 @@ static const char *next_turn(ModelSession *session, const Trial *trial, const Sn
         const FunctionDefinition *around = snapshot_function_around(snapshot, trial->refused);
         bool is_new = around && find_helper(session, around->name) < 0;
         if (is_new || !around) {
-            session->stopped = open_helper(session, snapshot, trial->refused, trial->words);
-            return session->stopped
+            session->moves_on =
+                open_helper(session, snapshot, trial->refused, trial->words) != NULL;
+            if (session->moves_on)
+                session->stopped = arena_printf(
+                    arena, "with it something else of the kernel is refused: %s", trial->words);
+            return session->moves_on
                        ? NULL
                        : question(session, &session->helpers.items[session->helpers.count - 1]);
         }
@@ -232,14 +285,26 @@ void session_run(ModelSession *session, Asker *asker) {
                                         most == 1 ? "" : "s");
 }
 
-const char *session_text(const ModelSession *session, const ModelSettings *settings) {
+/// What a mark begins with.
+static const char *mark_of(const ModelSession *session, const ModelSettings *settings) {
     enum { MOST_SHOWN = 60 };
     Arena *arena = session->arena;
     char *name = arena_printf(arena, "%.*s", MOST_SHOWN, settings->model);
     for (char *at = name; *at; at++)
         if (*at < ' ' || *at > '~') *at = '?';
-    const char *mark =
-        arena_printf(arena, "# Proposed by a model (%s), proved with `%s`: worst error %.1e.", name,
-                     session->kernel, session->best_trial.worst_error);
+    return arena_printf(arena, "# Proposed by a model (%s), proved with `%s`", name,
+                        session->kernel);
+}
+
+const char *session_text_so_far(const ModelSession *session, const ModelSettings *settings) {
+    const char *mark = arena_printf(session->arena, "%s.", mark_of(session, settings));
+    return candidate_insert(session->arena, session->snapshot->source->text, &session->helpers,
+                            mark);
+}
+
+const char *session_text(const ModelSession *session, const ModelSettings *settings) {
+    Arena *arena = session->arena;
+    const char *mark = arena_printf(arena, "%s: worst error %.1e.", mark_of(session, settings),
+                                    session->best_trial.worst_error);
     return candidate_insert(arena, session->snapshot->source->text, &session->best, mark);
 }

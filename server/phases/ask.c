@@ -103,7 +103,9 @@ static const char *first_requests(Ask *ask, const Snapshot *snapshot) {
         KernelQuestion question = next_question(ask, snapshot);
         if (!question.kernel) break;
         const Chat *chat = &question.session.chat;
-        const char *body = question.why ? "" : chat_body(ask->arena, &ask->settings, chat);
+        // What holds more is agreed to when it is asked.
+        bool is_plain = !question.why && !question.session.is_foreign;
+        const char *body = !is_plain ? "" : chat_body(ask->arena, &ask->settings, chat);
         if (*body && !(out.size && strstr(buffer_text(&out), body)))
             buffer_puts(&out, ask_request(ask, chat));
         question_end(&question);
@@ -123,6 +125,17 @@ bool ask_is_agreed(Ask *ask, const char *requests, const char *scope, const char
         return false;
     }
     return agreement_ask(ask->arena, ask->workspace, url, requests, later, ask->options->agree);
+}
+
+bool ask_may_send(Ask *ask, const Chat *chat, const char *where, const char *scope,
+                  const char *later) {
+    if (ask->asker.played || ask_is_agreed(ask, ask_request(ask, chat), scope, later)) return true;
+    ask->is_failed = true;
+    ask->last = arena_printf(ask->arena,
+                             "nothing was sent. %s, and you have not agreed that %s of %s are "
+                             "sent: `tad-lsp --ask %s` in a terminal shows what, and asks",
+                             where, scope, ask->workspace, ask->target.path);
+    return false;
 }
 
 // --- the report
@@ -181,33 +194,75 @@ void ask_put_diff(Buffer *out, const char *diff) {
 
 // --- the session
 
-/// Asks about the next refused kernel of the text that is there by now. False where there is none, or no model.
-static bool ask_next(Ask *ask) {
-    ImportResolver *resolver = import_resolver_new(NULL);
-    Snapshot *snapshot = analyse(resolver, ask->target.path, ask->best);
-    KernelQuestion question = next_question(ask, snapshot);
-    ModelSession *session = &question.session;
-    bool is_there = question.kernel != NULL;
-    ask->refused += is_there;
-    if (is_there && question.why && ask_region(ask, question.kernel, question.line)) {
-        // It has said what came of it.
-    } else if (is_there && question.why) {
-        buffer_printf(&ask->out, "%s:%d: `%s`: %s\n", ask->target.path, question.line,
-                      question.kernel, question.why);
-        ask->last = question.why;
-    } else if (is_there) {
-        session_run(session, &ask->asker);
-        report_session(ask, session, question.line);
-        ask->is_failed |= session->is_failed;
-        if (session->stopped) ask->last = last_words(session);
-        if (session->best_trial.outcome == TRIAL_PROVED) {
-            ask->proved++;
-            ask->best = session_text(session, &ask->settings);
-        }
+/// The session that the question has. Returns as ask_once.
+static const char *ask_session(Ask *ask, KernelQuestion *question) {
+    static const char later[] =
+        "Later requests add the answers, what the check says of them, and the text of helpers of "
+        "this file that are refused.\n";
+    ModelSession *session = &question->session;
+    const char *scope =
+        ask->options->examples ? AGREEMENT_HELPERS " and examples" : AGREEMENT_HELPERS;
+    if (session->is_foreign &&
+        !ask_may_send(ask, &session->chat, "A helper of it stands in another file", scope, later))
+        return NULL;
+    session_run(session, &ask->asker);
+    report_session(ask, session, question->line);
+    ask->is_failed |= session->is_failed;
+    if (session->stopped) ask->last = last_words(session);
+    if (session->best_trial.outcome == TRIAL_PROVED) {
+        ask->proved++;
+        ask->best = session_text(session, &ask->settings);
+        return NULL;
     }
-    question_end(&question);
-    snapshot_release(snapshot);
-    import_resolver_free(resolver);
+    return session->moves_on ? session_text_so_far(session, &ask->settings) : NULL;
+}
+
+/// Asks about what is refused first in the text. Returns the text with which something else is refused; NULL where there is no more to ask.
+static const char *ask_once(Ask *ask, KernelQuestion *question, const char *text) {
+    const char *next = NULL;
+    if (!question->why) return ask_session(ask, question);
+    if (ask_region(ask, question->kernel, question->line, text, &next)) return next;
+    buffer_printf(&ask->out, "%s:%d: `%s`: %s\n", ask->target.path, question->line,
+                  question->kernel, question->why);
+    ask->last = question->why;
+    return NULL;
+}
+
+/// The question about the same kernel in another text.
+static bool reopen(Ask *ask, const Snapshot *snapshot, KernelQuestion *question) {
+    *question = (KernelQuestion){.kernel = question->kernel, .line = question->line};
+    const Kernel *kernel = snapshot_find_kernel(snapshot, str_from(question->kernel));
+    if (kernel) open_session(ask, snapshot, kernel, question);
+    return kernel != NULL;
+}
+
+/// Asks about the next refused kernel of the text that is there by now: its helpers and its lines, one after the other, until it is proved.
+/// False where there is none, or no model.
+static bool ask_next(Ask *ask) {
+    enum { MOST_PLACES = 16 };
+    KernelQuestion question = {0};
+    const char *text = ask->best;
+    int before = ask->asker.questions;
+    double most = ask->settings.max_iters;
+    bool is_there = false;
+    for (int i = 0; i < MOST_PLACES && text; i++) {
+        ImportResolver *resolver = import_resolver_new(NULL);
+        Snapshot *snapshot = analyse(resolver, ask->target.path, text);
+        if (i == 0) {
+            question = next_question(ask, snapshot);
+            is_there = question.kernel != NULL;
+            ask->refused += is_there;
+        }
+        bool is_open = is_there && (i == 0 || reopen(ask, snapshot, &question));
+        text = is_open ? ask_once(ask, &question, text) : NULL;
+        question_end(&question);
+        snapshot_release(snapshot);
+        import_resolver_free(resolver);
+        // The answers are counted together.
+        ask->settings.max_iters = most - (ask->asker.questions - before);
+        if (ask->is_failed || interrupted() || ask->settings.max_iters < 1) break;
+    }
+    ask->settings.max_iters = most;
     return is_there && !ask->is_failed && !interrupted();
 }
 

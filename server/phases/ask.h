@@ -33,8 +33,12 @@ const char *ask_request(Ask *ask, const Chat *chat);
 bool ask_is_agreed(Ask *ask, const char *requests, const char *scope, const char *later);
 /// A diff as part of the report.
 void ask_put_diff(Buffer *out, const char *diff);
-/// Asks about the refused lines of a kernel of the best text. False where there are none that a model could write.
-bool ask_region(Ask *ask, const char *kernel, int line);
+/// The same for a first question. Where it may not, that is noted as a failure; `where`: a clause on why it has to hold that.
+bool ask_may_send(Ask *ask, const Chat *chat, const char *where, const char *scope,
+                  const char *later);
+/// Asks about the refused lines of a kernel of the text. False where there are none that a model could write. `*next`: the text to go on
+/// with, where something else of the kernel is refused then; else NULL.
+bool ask_region(Ask *ask, const char *kernel, int line, const char *text, const char **next);
 /// Whether the phase is wanted.
 bool ask_wants(const Ask *ask, const char *phase);
 /// From now on the settings of this phase hold.

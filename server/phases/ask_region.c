@@ -17,27 +17,22 @@ static void report_tries(Ask *ask, const RegionRun *run, int line) {
     if (run->stopped) buffer_printf(out, "    stopped: %s\n", run->stopped);
 }
 
-bool ask_region(Ask *ask, const char *kernel, int line) {
+bool ask_region(Ask *ask, const char *kernel, int line, const char *text, const char **next) {
+    *next = NULL;
     if (ask->options->examples) return false;  // they come with questions about helpers
     RegionRun run;
-    Error error = region_begin(ask->arena, ask->options, &ask->asker, ask->target.path, ask->best,
-                               kernel, &run);
+    Error error =
+        region_begin(ask->arena, ask->options, &ask->asker, ask->target.path, text, kernel, &run);
     if (error) return false;
-    if (!ask->asker.played &&
-        !ask_is_agreed(ask, ask_request(ask, &run.chat), AGREEMENT_KERNELS, LATER)) {
-        ask->is_failed = true;
-        ask->last = arena_printf(
-            ask->arena,
-            "nothing was sent. Its lines stand in the kernel itself, and you have not agreed that "
-            "%s of %s are sent: `tad-lsp --ask %s` in a terminal shows what, and asks",
-            AGREEMENT_KERNELS, ask->workspace, ask->target.path);
+    if (!ask_may_send(ask, &run.chat, "Its lines stand in the kernel itself", AGREEMENT_KERNELS,
+                      LATER))
         return true;
-    }
     region_run(&run);
     report_tries(ask, &run, line);
     ask->is_failed |= run.is_failed;
     const RegionTry *last = run.tries.count ? &run.tries.items[run.tries.count - 1] : NULL;
     if (run.stopped) ask->last = last && !run.is_failed ? last->words : run.stopped;
+    if (run.moves_on) *next = run.text;
     if (!run.result) return true;
     ask->best = run.result;
     ask->proved++;

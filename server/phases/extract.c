@@ -252,7 +252,8 @@ static const char *with_helper(Extraction *extraction, SyntaxNode call) {
 static const char *some_rule(Arena *arena, const FunctionDefinition *helper) {
     Buffer out = buffer_new(arena);
     const char *comma = "";
-    buffer_printf(&out, "# tad: backward of %s: ", helper_signature(arena, helper));
+    buffer_printf(&out, "# tad: backward of %s: ",
+                  helper_signature(arena, str_dup(arena, helper->name), helper));
     for (int i = 0; i < helper->parameter_count; i++) {
         if (helper->parameters[i].is_constexpr) continue;
         buffer_printf(&out, "%sgrad", comma);

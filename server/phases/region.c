@@ -198,7 +198,8 @@ static const char *take_refusal(RegionRun *run, const Snapshot *snapshot, const 
         run->refusal = arena_strdup(arena, trial->words);
         run->text = str_dup(arena, snapshot->source->text);
         *is_kept = open_lines(run, snapshot, trial->refused, false);
-        if (!*is_kept) run->stopped = trial->words;
+        run->moves_on = !*is_kept;
+        if (!*is_kept) run->stopped = run->refusal;
         return *is_kept ? arena_printf(arena, "The rules take these lines.\n\n%s",
                                        question(run, snapshot))
                         : trial->words;

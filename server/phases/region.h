@@ -31,6 +31,7 @@ typedef struct RegionRun {
     const char *last;     // the code of the answer before
     const char *stopped;  // why nothing more is asked
     bool is_failed;       // no answer came
+    bool moves_on;        // with `text` something is refused that is no statement of this file
 } RegionRun;
 
 /// The lines that refuse the kernel's gradient in this text, and the first question. An error where there are none of this file.

@@ -7,6 +7,8 @@ import json
 import pytest
 
 from tests.cli.test_ask import KEY, asking
+from tests.cli.test_ask import RIGHT as RULE_RIGHT
+from tests.support.model_server import Say
 
 __all__ = ["asking"]
 
@@ -34,7 +36,9 @@ def square(x):
 """
 )
 OPEN = "    tl.store(y_ptr + i, x * x)  # of each element\n"
-MARK = "    # Proposed by a model (scripted): computes what stood here, proved with `square_kernel`.\n"
+MARK = (
+    "    # Proposed by a model (scripted): computes what stood here, proved with `square_kernel`.\n"
+)
 RIGHT = """    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(y_ptr + at, x * x, mask=at < n)
 """
@@ -147,7 +151,10 @@ def test_where_a_helper_of_another_file_stands_is_said(asking) -> None:
     one.workspace.write({"helpers.py": HEAD + PUT})
     result = one.sent()
     assert (result.status, one.model.requests) == (1, [])
-    assert "it stands in line 8 of " in result.stdout and "helpers.py: only what stands" in result.stdout
+    assert (
+        "it stands in line 8 of " in result.stdout
+        and "helpers.py: only what stands" in result.stdout
+    )
 
 
 BAD = {
@@ -220,3 +227,114 @@ def test_a_transcript_plays_it(asking) -> None:
     played = one.ask("--answers", "talk.json", "--write", key=None)
     assert played.status == 0, played.stdout + played.stderr
     assert MARK + RIGHT in one.file.read_text() and len(one.model.requests) == 2
+
+
+GAMMA = """@triton.jit
+def log_gamma(x):
+    return libdevice.lgamma(x)
+
+
+"""
+CALLER = (
+    HEAD
+    + """# What it is for.
+# tad: n=100, BLOCK=32
+@triton.jit
+def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n, other=1.0)
+    tl.store(y_ptr + i, log_gamma(1 + x * x), mask=i < n)
+"""
+)
+IMPORTS = HEAD.rstrip() + "\nfrom triton.language.extra import libdevice\n\n\n"
+
+
+def elsewhere(asking, *script, name: str = "log_gamma", text: str = CALLER):
+    """A kernel whose helper stands in another file, which it has under this name."""
+    one = asking(*script)
+    bound = f"log_gamma as {name}" if name != "log_gamma" else name
+    head = HEAD.rstrip() + f"\nfrom helpers import {bound}\n\n\n"
+    one.file.write_text(text.replace(HEAD, head).replace("log_gamma(1", f"{name}(1"))
+    one.workspace.write({"helpers.py": IMPORTS + GAMMA})
+    return one
+
+
+@pytest.mark.parametrize("name", ["log_gamma", "lg"])
+def test_a_helper_of_another_file_gets_its_rule_here(asking, name: str) -> None:
+    rule = RULE_RIGHT.replace("log_gamma", name)
+    one = elsewhere(asking, f"{rule} # wrong", rule, name=name)
+    before = one.file.read_text()
+    result = one.sent("--write")
+    assert result.status == 0, result.stdout + result.stderr
+    asked = one.model.requests[0][2]["messages"][-1]["content"]
+    assert f"In the helper `{name}` a gradient stops at `libdevice.lgamma(x)`" in asked
+    assert "def log_gamma(x):" in asked and f"# tad: backward of {name}(x): ..." in asked
+    assert "def kernel" not in json.dumps(one.model.requests[0][2])
+    text = one.file.read_text()
+    mark = "# Proposed by a model (scripted), proved with `kernel`: worst error "
+    (line,) = [each for each in text.splitlines() if each.startswith(mark)]
+    assert text == before.replace("# What it", f"{line}\n{rule}\n\n# What it")
+    assert (one.workspace.path / "helpers.py").read_text() == IMPORTS + GAMMA
+    check = one.workspace.tad("--check", "--grad", "--format", "json", "kernels.py").json
+    assert [kernel["status"] for kernel in check["kernels"]] == ["proved"]
+
+
+def test_helpers_of_other_files_are_agreed_to_apart(asking) -> None:
+    one = elsewhere(asking, RULE_RIGHT)
+    endpoint = ["--endpoint", one.model.url, "--model", "scripted"]
+    result = one.ask(*endpoint)
+    assert (result.status, one.model.requests) == (2, [])
+    assert "nothing was sent" in result.stderr and "def log_gamma(x):" in result.stdout
+    assert one.ask("--agree", *endpoint).status == 0
+    agreed = one.home / ".local/state/tad-lsp/agreed.json"
+    (entry,) = json.loads(agreed.read_text())["agreed"]
+    assert entry["url"].endswith(" with helpers of other files")
+
+
+# A helper here, one elsewhere, and two stores.
+MANY = (
+    STORE.replace("y_ptr, n,", "y_ptr, z_ptr, n,")
+    .replace(OPEN, OPEN + "    tl.store(z_ptr + i, own_gamma(1 + x * x) + log_gamma(2 + x * x))\n")
+    .replace("(x, y, x.numel()", "(x, y, torch.empty_like(x), x.numel()")
+    .replace(
+        "@triton.jit\ndef square",
+        GAMMA.replace("log_gamma", "own_gamma") + "@triton.jit\ndef square",
+    )
+)
+
+
+def test_helpers_and_lines_of_one_kernel_are_asked_about_one_after_the_other(asking) -> None:
+    """Whichever the rules name first: each question is answered by what it asks for."""
+    one = asking("")
+    head = IMPORTS.rstrip() + "\nfrom helpers import log_gamma\n\n\n"
+    one.file.write_text(MANY.replace(HEAD, head))
+    one.workspace.write({"helpers.py": IMPORTS + GAMMA})
+    last = "    tl.store(z_ptr + i, own_gamma(1 + x * x) + log_gamma(2 + x * x))"
+    moved = "    tl.store(z_ptr + at, own_gamma(1 + x * x) + log_gamma(2 + x * x), mask=at < n)\n"
+    asked = []
+
+    def answer(body: dict) -> Say:
+        turn = body["messages"][-1]["content"]
+        asked.append(turn)
+        for helper in ("own_gamma", "log_gamma"):
+            if f"In the helper `{helper}` a gradient stops" in turn:
+                return Say(RULE_RIGHT.replace("log_gamma", helper))
+        at = RIGHT.splitlines(keepends=True)[0]
+        is_last = f"# open from here\n{last}\n    # to here" in turn
+        return Say(code(at + moved if is_last else RIGHT))
+
+    one.model.answer = answer
+    result = one.sent("--write", "--max-iters", "8")
+    assert result.status == 0, result.stdout + result.stderr
+    assert "1 of 1 refused kernel proved; 4 answers of scripted" in result.stdout
+    assert sum("In the helper" in turn for turn in asked) == 2
+    text = one.file.read_text()
+    assert RULE_RIGHT in text and RULE_RIGHT.replace("log_gamma", "own_gamma") in text
+    assert RIGHT in text and moved in text
+    check = one.workspace.tad("--check", "--grad", "--format", "json", "kernels.py").json
+    assert [kernel["status"] for kernel in check["kernels"]] == ["proved"]
+    # The answers are counted together, and what is not proved to its end is not kept.
+    one.file.write_text(MANY.replace(HEAD, head))
+    short = one.sent("--write", "--max-iters", "3")
+    assert short.status == 1 and "0 of 1 refused kernel proved; 3 answers" in short.stdout
+    assert one.file.read_text() == MANY.replace(HEAD, head)

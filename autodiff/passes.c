@@ -21,6 +21,7 @@
 #include "autodiff/primal/upwards.h"
 #include "autodiff/primal/widths.h"
 #include "autodiff/products/base_two.h"
+#include "autodiff/products/scales.h"
 #include "autodiff/programs/communication.h"
 #include "autodiff/programs/steps.h"
 #include "autodiff/programs/stores.h"
@@ -169,6 +170,8 @@ static void pass_one_element(Differentiation *state) {
 }
 
 static void pass_base_two(Differentiation *state) { function_take_base_two(state->backward); }
+
+static void pass_fuse_scales(Differentiation *state) { function_fuse_scales(state->backward); }
 
 static void pass_tidy(Differentiation *state) {
     function_tidy(state->backward);

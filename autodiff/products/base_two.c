@@ -5,6 +5,7 @@
 
 #include "analysis/build/build.h"
 #include "analysis/ir/walk.h"
+#include "autodiff/products/rows.h"
 #include "autodiff/rewrite/algebra.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/state/names.h"
@@ -96,32 +97,6 @@ static Score score_of(const Value *value) {
 
 /* ---- numbers and rows ---- */
 
-/// Whether a value has fewer elements than the exponential: once for each row, column or tile.
-static bool is_row(const Exponent *exponent, const Value *value) {
-    const Type *type = &value->type;
-    if (type->kind != TYPE_NUMBER || !dtype_is_float(type->element) || value->constant)
-        return false;
-    if (made_by(value, OP_BROADCAST_TO)) return is_row(exponent, value->op->operands[0]);
-    if (type->rank < exponent->type.rank) return true;
-    for (int i = 0; i < type->rank; i++) {
-        int64_t one;
-        if (poly_is_constant(type->dims[i], &one) && one == 1 &&
-            !poly_equal(type->dims[i], exponent->type.dims[i]))
-            return true;
-    }
-    return false;
-}
-
-/// A number or row as float32, where it may be narrower: log2(e) would be rounded to its type.
-static Value *as_wide(Builder *b, Value *value) {
-    DTypeCode code = value->type.element.code;
-    bool is_wide = value->constant || value->type.is_constexpr || code == DTYPE_FLOAT32 ||
-                   code == DTYPE_FLOAT64 || !dtype_is_float(value->type.element);
-    if (is_wide) return value;
-    Value *operands[] = {value, build_dtype(b, dtype_of(DTYPE_FLOAT32))};
-    return build(b, OP_CAST, operands, 2);
-}
-
 /// What a number or row is called, or the tensor that it is loaded from; or NULL.
 static const char *name_of(Arena *arena, const Value *value) {
     while (made_by(value, OP_CAST) && !value->name) value = value->op->operands[0];
@@ -131,26 +106,11 @@ static const char *name_of(Arena *arena, const Value *value) {
 }
 
 static Value *times_log2_e(Builder *b, Value *value) {
-    Value *product = build_binary(b, OP_MUL, as_wide(b, value), build_float(b, LOG2_E));
+    Value *product = build_binary(b, OP_MUL, row_as_float(b, value), build_float(b, LOG2_E));
     const char *name = name_of(b->function->arena, value);
     if (name && product->op && !product->constant && !product->name)
         product->name = arena_printf(b->function->arena, "%s_log2e", name);
     return product;
-}
-
-/// The same row of other numbers.
-static Value *row_with(Builder *b, const Value *row, Value *inner) {
-    if (!made_by(row, OP_EXPAND_DIMS) && !made_by(row, OP_BROADCAST_TO)) return inner;
-    Value *operands[OPERATION_MOST_OPERANDS];
-    for (int i = 1; i < row->op->operand_count; i++) operands[i] = row->op->operands[i];
-    operands[0] = row_with(b, row->op->operands[0], inner);
-    return build(b, row->op->code, operands, row->op->operand_count);
-}
-
-static Value *row_inside(Value *row) {
-    while (made_by(row, OP_EXPAND_DIMS) || made_by(row, OP_BROADCAST_TO))
-        row = row->op->operands[0];
-    return row;
 }
 
 /// A row that a score is added to, or taken from.
@@ -177,7 +137,7 @@ static Value *constant_with_row(Exponent *exponent, double number, Row row) {
     Builder *b = &exponent->builder;
     if (isinf(number)) return build_float(b, number);
     if (!row.value) return is_score(number) ? build_float(b, number * LOG2_E) : NULL;
-    Value *inner = as_wide(b, row_inside(row.value));
+    Value *inner = row_as_float(b, row_inside(row.value));
     Value *sum = build_binary(b, row.code, build_float(b, number), inner);
     return row_with(b, row.value, named(times_log2_e(b, sum), "masked"));
 }
@@ -212,7 +172,7 @@ static Value *scaled_product(Exponent *exponent, Value *value, Row row) {
         Value *factor = op->operands[number];
         factor = op->code == OP_MUL
                      ? times_log2_e(b, factor)
-                     : build_binary(b, OP_DIV, build_float(b, LOG2_E), as_wide(b, factor));
+                     : build_binary(b, OP_DIV, build_float(b, LOG2_E), row_as_float(b, factor));
         product = build_binary(b, OP_MUL, op->operands[1 - number], factor);
     }
     exponent->has_row = exponent->has_row || row.value;
@@ -221,11 +181,11 @@ static Value *scaled_product(Exponent *exponent, Value *value, Row row) {
 
 static Value *scaled_sum(Exponent *exponent, const Op *op, Row row, int depth) {
     Value *left = op->operands[0], *right = op->operands[1];
-    if (!row.value && is_row(exponent, right))
+    if (!row.value && is_row(&exponent->type, right))
         return scaled(exponent, left, (Row){right, op->code}, depth);
-    if (!row.value && op->code == OP_ADD && is_row(exponent, left))
+    if (!row.value && op->code == OP_ADD && is_row(&exponent->type, left))
         return scaled(exponent, right, (Row){left, OP_ADD}, depth);
-    if (is_row(exponent, left) || is_row(exponent, right)) return NULL;
+    if (is_row(&exponent->type, left) || is_row(&exponent->type, right)) return NULL;
     left = scaled(exponent, left, row, depth);
     right = scaled(exponent, right, (Row){0}, depth);
     return left && right ? build_binary(&exponent->builder, op->code, left, right) : NULL;

@@ -103,3 +103,11 @@ def test_the_gradient_of_the_scale(tmp_path: Path) -> None:
     kernels = backwards(tmp_path, wrt="q,k,v,scale")
     assert any("scale_log2e" in kernel for kernel in kernels)
     assert any("dscale" in kernel for kernel in kernels)
+
+
+@pytest.mark.parametrize("changes", [(), BASE_2, NATURAL, CAUSAL, CONSTANT, LARGE])
+def test_the_scale_fuses_with_the_row(tmp_path: Path, changes: tuple) -> None:
+    """The difference of dP and its row is scaled where it is made, not once more behind it."""
+    for kernel in backwards(tmp_path, *changes):
+        assert re.search(r" = tl\.dot\(grad, .*\) \* .* \+ ", kernel), kernel
+        assert not re.search(r"ds \* |\(dp \* p\) \* |dp \* p \* ", kernel), kernel

@@ -155,9 +155,9 @@ TEST(mistakes_are_found) {
 
 /// As if the pass itself had a fault: what the test above reports for it.
 TEST(a_pass_that_is_broken_fails) {
-    static const char *const passes[] = {"normalize", "choices",    "simplify", "versions",
-                                         "strip",     "accumulate", "guard",    "branches",
-                                         "orient",    "base-two",   "tidy",     "element-types"};
+    static const char *const passes[] = {
+        "normalize", "choices", "simplify", "versions",    "strip", "accumulate",   "guard",
+        "branches",  "orient",  "base-two", "fuse-scales", "tidy",  "element-types"};
     for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
         Validation broken = {.broken_pass = passes[i], .is_silent = true};
         for (; broken.broken_seed < 8 && broken.failures == 0; broken.broken_seed++) {

@@ -18,6 +18,7 @@ enum {
 // Of one kernel.
 static const double MOST_SECONDS = 60, LEAST_SECONDS = 0.5, SHARE_OF_TIME = 0.25,
                     SPINNING_SECONDS = 0.002;
+static const double SECONDS_APART = 2;  // of two tries to take a GPU that another process holds
 
 static struct {
     bool is_wanted, is_eager;
@@ -53,6 +54,7 @@ static Error find_gpu(Device *device) {
     device->architecture = 10 * major + minor;
     code = driver->context_retain(&device->context, id);
     if (!code) code = driver->context_use(device->context);
+    device->again_s = code ? clock_seconds() + SECONDS_APART : 0;
     return driver_error(device->arena, driver, code, "taking the GPU");
 }
 
@@ -68,7 +70,11 @@ static Device opened;  // of the one thread that works
 
 bool device_is_lost(void) { return opened.lost != NULL; }
 
+Error device_gone(void) { return opened.arena ? device_missing(&opened) : NULL; }
+
 Device *device_open(void) {
+    bool is_again = opened.gpu_missing && opened.again_s > 0 && clock_seconds() > opened.again_s;
+    if (is_again) opened.gpu_missing = find_gpu(&opened);
     if (opened.arena) return &opened;
     opened.arena = arena_new();
     opened.driver_missing = driver_open(opened.arena, &opened.driver);

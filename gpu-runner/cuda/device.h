@@ -21,6 +21,8 @@ typedef struct Device {
     int shared_bytes;                                  // of a block, at most
     void *context;
     Error lost;  // why this process cannot use it any more, or NULL
+    double
+        again_s;  // by clock_seconds(): when one that could not be taken is asked for again; 0: never
 } Device;
 
 /// A kernel on the GPU.
@@ -38,9 +40,12 @@ bool device_is_eager(void);
 void device_choose(int ordinal);
 /// Whether this process had a GPU and cannot use it any more.
 bool device_is_lost(void);
+/// Why the GPU that is wanted does nothing at all now; NULL where it does, or nobody has asked for it yet.
+Error device_gone(void);
 /// No kernel runs beyond this time of clock_seconds().
 void device_limit(double deadline);
-/// The GPU of this process: the one that was chosen, else the first that the driver names. Opened by the first call; the same ever after.
+/// The GPU of this process: the one that was chosen, else the first that the driver names. Opened by the first call; the same ever after,
+/// but for one that could not be taken then: it is asked for again, some seconds apart.
 Device *device_open(void);
 /// NULL where it can run kernels.
 Error device_missing(const Device *device);

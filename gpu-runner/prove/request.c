@@ -172,6 +172,8 @@ Json *cuda_json(Arena *arena, const CudaUse *use) {
     json_set_number(json, "backward_launches", (double)use->backwards);
     if (use->refused) json_set_string(json, "refused", use->refused);
     if (device_is_lost()) json_set_bool(json, "lost", true);
+    Error gone = device_gone();
+    if (gone) json_set_string(json, "gone", gone);
     return json;
 }
 

@@ -41,7 +41,8 @@ DTypeCode dtype_from_text(const char *name, DTypeCode missing);
 /// {"kind", "kernel", "line", "message"}
 Json *finding_json(Arena *arena, const MemoryFinding *finding);
 
-/// {"launches", "refused"}: what the GPU ran, and why not all that it should have.
+/// {"launches", "refused"}: what the GPU ran, and why not all that it should have. "gone": why it runs nothing now; "lost": nor ever again
+/// in this process.
 Json *cuda_json(Arena *arena, const CudaUse *use);
 
 /// The processor's time that a request may take before it is surely stuck; it ends itself after its own "max_seconds".

@@ -6,6 +6,7 @@
 
 #include "autodiff/kept.h"
 #include "autodiff/module/module.h"
+#include "server/gradients/handover.h"
 #include "server/gradients/kernel_hash.h"
 #include "server/gradients/written.h"
 #include "server/proofs/given.h"
@@ -68,6 +69,7 @@ struct Checks {
     GradientCheck *first;
     QueuedProof *queue, **queue_end;
     CheckProver provers[MOST_PROVERS];
+    Handover handover;
     int last_token;
 };
 
@@ -181,13 +183,16 @@ static void prover_answered(void *context, RunnerTrouble trouble, const Json *an
                             const char *message) {
     CheckProver *prover = context;
     QueuedProof *proof = prover->proof;
+    Checks *checks = prover->checks;
     if (trouble == RUNNER_DIED && ++proof->deaths < MOST_DEATHS) {
+        handover_take_death(&checks->handover, checks->server, proof->runner, message);
         prover_next(prover);  // once more, with a fresh process
         return;
     }
-    uint64_t now = loop_now_ms(prover->checks->server->loop);
+    uint64_t now = loop_now_ms(checks->server->loop);
     proof->status.seconds += (double)(now - prover->started_ms) / 1000;
     if (trouble == RUNNER_OK) {
+        handover_take(&checks->handover, checks->server, answer);
         read_answer(proof, answer);
     } else {
         proof->status.state = GRADIENT_UNPROVED;

@@ -1,6 +1,7 @@
 // What all stand-ins share: a function fails where the environment says so.
 //   STAND_IN_FAIL=cuMemAlloc_v2:2      that function answers with that code
 //   STAND_IN_FAIL=cuMemAlloc_v2:2:5    from its fifth call on
+//   STAND_IN_WHILE=FILE                only as long as there is that file
 //   STAND_IN_KILL=cuMemAlloc_v2        the process is killed there
 //   STAND_IN_HANG=cuMemAlloc_v2        it does not come back from there
 //   STAND_IN_ONCE=FILE                 only where there is no such file, which is then made
@@ -32,6 +33,8 @@ static int answer(const char *function) {
     const char *wish = getenv("STAND_IN_FAIL");
     size_t size = strlen(function);
     int code = 0, first = 1;
+    const char *holds = getenv("STAND_IN_WHILE");
+    if (holds && access(holds, F_OK) != 0) return 0;
     if (!wish || strncmp(wish, function, size) != 0 || wish[size] != ':') return 0;
     sscanf(wish + size, ":%d:%d", &code, &first);
     return ++calls >= first ? code : 0;

@@ -19,6 +19,7 @@ typedef enum EnvironmentKind {
 /// `NAME=value` texts, NULL-terminated; NULL for ENVIRONMENT_OWN.
 char **environment_for(Arena *arena, EnvironmentKind kind);
 
+/// A model and its embeddings have a key each: by the default names, by those of the settings' file, and by the command line's.
 enum { SECRETS_MOST = 8 };
 
 /// Takes a variable out of our environment, text and all, and keeps it in memory that no core file holds. Called before there are threads.

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "analysis/host/launch.h"
 #include "base/budget.h"
 
 /// What a snapshot keeps of derivations.
@@ -150,8 +151,10 @@ static void findings_copy(const Diagnostics *from, Diagnostics *to) {
 // --- What is kept
 
 /// Whether comments of the kernels say what the Function would check.
-static bool tells_by_wrapper(const Backward *backward) {
-    bool is_told = backward->step_count > 0;
+static bool tells_by_wrapper(Arena *arena, const Backward *backward) {
+    const Function *forward = backward->kernel->function;
+    bool is_told =
+        backward->step_count > 0 && !host_launches(arena, forward->definition, forward).count;
     for (int axis = 0; axis < PROGRAM_AXES; axis++) is_told |= backward->single_axes[axis];
     return is_told;
 }
@@ -167,7 +170,7 @@ static const KeptBackward *kept_find(Arena *arena, const Snapshot *snapshot, con
     if (kept || wrapper == WRAPPER_TRITON_OP) return kept;
     WrapperKind other = wrapper == WRAPPER_NONE ? WRAPPER_AUTOGRAD : WRAPPER_NONE;
     kept = memo_find(snapshot->derivations, key_of(arena, kernel, other));
-    return kept && !tells_by_wrapper(kept->backward) ? kept : NULL;
+    return kept && !tells_by_wrapper(arena, kept->backward) ? kept : NULL;
 }
 
 static void keep(const Snapshot *snapshot, WrapperKind wrapper, const Backward *backward,

@@ -4,7 +4,7 @@
 #include "analysis/syntax/syntax_nodes.h"
 #include "codeactions/fix.h"
 
-enum { MOST_NEW_AXES = 12 };
+enum { MOST_NEW_AXES = 12 };  // each is analysed; more than a few that fit say nothing
 
 static const char *const new_axes[] = {"[:, None]", "[None, :]"};
 
@@ -16,12 +16,12 @@ typedef struct NewAxis {
 
 typedef struct NewAxes {
     Fix *fix;
-    NewAxis items[MOST_NEW_AXES];
-    int count;
+    LIST(NewAxis) list;
 } NewAxes;
 
 static void add(NewAxes *all, SyntaxNode node, const char *text) {
-    if (all->count < MOST_NEW_AXES) all->items[all->count++] = (NewAxis){node, text};
+    NewAxis axis = {node, text};
+    if (all->list.count < MOST_NEW_AXES) LIST_PUSH(all->fix->arena, &all->list, axis);
 }
 
 static SyntaxNode bare(SyntaxNode node) {
@@ -115,9 +115,9 @@ void apply_axis(Fix *fix) {
     gather_all(&all, node);
     fix->holds = fits_better;
     fix->tries_launches = true;
-    for (int i = 0; i < all.count && !fix->is_untried; i++) {
+    for (int i = 0; i < all.list.count && !fix->is_untried; i++) {
         fix_clear(fix);
-        fix_replace_node(fix, all.items[i].node, "%s", all.items[i].text);
+        fix_replace_node(fix, all.list.items[i].node, "%s", all.list.items[i].text);
         if (!fix_holds(fix)) continue;
         if (!fix->is_untried || chosen < 0) chosen = i;
         fitting++;
@@ -125,6 +125,6 @@ void apply_axis(Fix *fix) {
     fix_clear(fix);
     // where two fit, only the author knows
     if (chosen < 0 || (fitting > 1 && !fix->is_untried)) return;
-    fix_replace_node(fix, all.items[chosen].node, "%s", all.items[chosen].text);
-    fix_title(fix, "Write `%s`", all.items[chosen].text);
+    fix_replace_node(fix, all.list.items[chosen].node, "%s", all.list.items[chosen].text);
+    fix_title(fix, "Write `%s`", all.list.items[chosen].text);
 }

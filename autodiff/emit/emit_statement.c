@@ -33,11 +33,15 @@ void text_set(Emitter *emitter, const Value *value, const char *text, int preced
     map_set_pointer(&emitter->texts, value, entry);
 }
 
-static const char *name_value(Emitter *emitter, const Value *value) {
-    const char *name = value->op ? name_again(emitter, value, value->op, value->name)
-                                 : name_new(emitter, value, value->name);
+static const char *name_as(Emitter *emitter, const Value *value, const char *hint) {
+    const char *name =
+        value->op ? name_again(emitter, value, value->op, hint) : name_new(emitter, value, hint);
     text_set(emitter, value, name, PRECEDENCE_ATOM);
     return name;
+}
+
+static const char *name_value(Emitter *emitter, const Value *value) {
+    return name_as(emitter, value, value->name);
 }
 
 static bool is_loop(const Op *op) { return op_is_loop(op->code); }
@@ -327,6 +331,13 @@ static const char *carried_name(const Emitter *emitter, const Op *op, int index)
     return NULL;
 }
 
+/// Of a result without a name: what its branch would call it.
+static const char *name_of_branch(Emitter *emitter, const Op *op, int index) {
+    const Value *value = region_terminator(op->regions[0])->operands[index];
+    bool is_made = value->op && value->op->parent == op->regions[0] && !value->op->region_count;
+    return value->name ? value->name : is_made ? name_hint(emitter, value->op) : "";
+}
+
 /// Texts the results of an `if`; what a branch makes for one of them has its name at once where that loses nothing.
 static const char **name_results(Emitter *emitter, const Op *op) {
     int count = op->result_count;
@@ -339,7 +350,9 @@ static const char **name_results(Emitter *emitter, const Op *op) {
         if (wanted) map_set_pointer(&emitter->promised, result, (void *)(uintptr_t)wanted);
         if (!wanted) wanted = result->name ? result->name : "";
         holders[i] = map_get(emitter->names, str_from(wanted));
-        names[i] = name_value(emitter, result);
+        bool is_bare = !*wanted && !result->name;
+        names[i] =
+            name_as(emitter, result, is_bare ? name_of_branch(emitter, op, i) : result->name);
         if (strcmp(names[i], wanted) != 0) holders[i] = NULL;
     }
     for (int i = 0; i < count; i++) {

@@ -168,7 +168,10 @@ static bool header_is(Str line, const char *name, char *value, size_t room) {
 static bool is_digits(const char *text) { return text[strspn(text, "0123456789")] == 0; }
 
 static size_t take_header(char *data, size_t size, size_t count, void *context) {
-    enum { LONGEST = 64, MOST_DIGITS = 9 };
+    enum {
+        LONGEST = 64,    // twice a date's length in HTTP (RFC 9110, section 5.6.7)
+        MOST_DIGITS = 9  // that fit an int
+    };
     HttpTry *attempt = context;
     Str line = {data, size * count};
     char value[LONGEST];

@@ -136,13 +136,30 @@ static Error take(DenseMemory *dense, int64_t size_bytes, uint64_t *address) {
     return error;
 }
 
-static Error dense_begin(DenseMemory *dense) {
+/// The texts of the task and of the calls that have a lowering.
+static void prepare(DenseMemory *dense, const char *task, const CudaCall *calls, int count) {
+    Arena *scratch = arena_new();
+    const char **texts = ARENA_ARRAY(scratch, const char *, count + 1);
+    int text_count = 0;
+    texts[text_count++] = task;
+    for (int i = 0; i < count; i++) {
+        Lowered lowered;
+        Error error = lower_function(scratch, calls[i].function, calls[i].arguments,
+                                     calls[i].is_dual, &lowered);
+        if (!error) texts[text_count++] = lowered.text;
+    }
+    device_prepare(dense->device, texts, text_count, false);
+    arena_free(scratch);
+}
+
+static Error dense_begin(DenseMemory *dense, const CudaCall *calls, int count) {
     Device *device = dense->device = device_open();
     Error error = device_missing(device);
     if (error) return error;
     dense->task_blocks =
         (unsigned)(TASK_BLOCKS_PER_PROCESSOR * (device->processors > 0 ? device->processors : 1));
     const char *text = arena_printf(dense->arena, "%s%s", task_text[0], task_text[1]);
+    prepare(dense, text, calls, count);
     error = device_kernel(device, dense->arena, text, "tad_task", false, &dense->task);
     if (!error) error = take(dense, sizeof(DenseTask), &dense->task_at);
     int64_t threads = (int64_t)dense->task_blocks * TASK_THREADS;
@@ -150,10 +167,10 @@ static Error dense_begin(DenseMemory *dense) {
     return error;
 }
 
-DenseMemory *dense_new(Arena *arena, Error *error) {
+DenseMemory *dense_new(Arena *arena, const CudaCall *calls, int count, Error *error) {
     DenseMemory *dense = ARENA_NEW(arena, DenseMemory);
     dense->arena = arena;
-    *error = dense_begin(dense);
+    *error = dense_begin(dense, calls, count);
     return dense;
 }
 
@@ -263,6 +280,7 @@ static Error room_take(DenseMemory *dense, const Lowered *lowered, int64_t progr
             room = lowered->room * lowered->room_bytes;
     while (most > ROOM_LEAST_BLOCKS_PER_PROCESSOR * processors && most * room > ROOM_BYTES)
         most /= 2;
+    if (lowered->is_ordered) most = 1;
     *blocks = programs < most ? programs : most;
     int64_t wanted = *blocks * room;
     if (wanted <= dense->room_bytes) return NULL;

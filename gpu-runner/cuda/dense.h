@@ -7,8 +7,8 @@
 
 typedef struct DenseMemory DenseMemory;
 
-/// Nothing yet. A sentence in `*error` where there is no GPU.
-DenseMemory *dense_new(Arena *arena, Error *error);
+/// Nothing yet; the kernels of these calls are compiled, beside each other. A sentence in `*error` where there is no GPU.
+DenseMemory *dense_new(Arena *arena, const CudaCall *calls, int count, Error *error);
 /// Gives the GPU's memory back.
 void dense_free(DenseMemory *dense);
 

@@ -67,13 +67,22 @@ static Error told(Device *device, Arena *arena, int code, const char *tried) {
 }
 
 static Device opened;  // of the one thread that works
+static DeviceTimes spent;
+
+DeviceTimes device_times(void) { return spent; }
+
+static Error spend(double *seconds, double since, Error error) {
+    *seconds += clock_seconds() - since;
+    return error;
+}
 
 bool device_is_lost(void) { return opened.lost != NULL; }
 
 Error device_gone(void) { return opened.arena ? device_missing(&opened) : NULL; }
 
 Device *device_open(void) {
-    bool is_again = opened.gpu_missing && opened.again_s > 0 && clock_seconds() > opened.again_s;
+    double since = clock_seconds();
+    bool is_again = opened.gpu_missing && opened.again_s > 0 && since > opened.again_s;
     if (is_again) opened.gpu_missing = find_gpu(&opened);
     if (opened.arena) return &opened;
     opened.arena = arena_new();
@@ -81,6 +90,7 @@ Device *device_open(void) {
     opened.nvrtc_missing = nvrtc_open(opened.arena, &opened.nvrtc);
     if (opened.driver.version_get) opened.driver.version_get(&opened.driver_version);
     if (!opened.driver_missing) opened.gpu_missing = find_gpu(&opened);
+    spend(&spent.opening, since, NULL);
     return &opened;
 }
 
@@ -95,12 +105,65 @@ TileCard device_card(const Device *device) {
     return (TileCard){device->processors, device->shared_bytes};
 }
 
+// --- kernels ------------------------------------------------------------------------------------------------------------
+
+/// Kernels that are loaded, by their text: all that are kept.
+static struct {
+    Arena *arena;
+    const char *texts[MOST_KERNELS];
+    bool is_quick[MOST_KERNELS];
+    DeviceKernel kernels[MOST_KERNELS];
+    int count;
+} loaded;
+
+/// What was compiled before anybody asked for it.
+static struct {
+    Arena *arena;
+    const char *const *texts;
+    Str *codes;
+    int count;
+    bool is_quick;
+} ready;
+
+static Str ready_code(const char *text, bool is_quick) {
+    for (int i = 0; i < ready.count; i++)
+        if (ready.is_quick == is_quick && strcmp(ready.texts[i], text) == 0) return ready.codes[i];
+    return (Str){0};
+}
+
+static const DeviceKernel *kept_kernel(const char *text, bool is_quick) {
+    for (int i = 0; i < loaded.count; i++)
+        if (loaded.is_quick[i] == is_quick && strcmp(loaded.texts[i], text) == 0)
+            return &loaded.kernels[i];
+    return NULL;
+}
+
+void device_prepare(Device *device, const char *const *texts, int count, bool is_quick) {
+    double since = clock_seconds();
+    if (ready.arena) arena_free(ready.arena);
+    ready.arena = arena_new();
+    ready.is_quick = is_quick;
+    ready.count = 0;
+    const char **wanted = ARENA_ARRAY(ready.arena, const char *, count + 1);
+    for (int i = 0; i < count; i++)
+        if (!kept_kernel(texts[i], is_quick))
+            wanted[ready.count++] = arena_strdup(ready.arena, texts[i]);
+    ready.texts = wanted;
+    ready.codes = ARENA_ARRAY(ready.arena, Str, ready.count + 1);
+    NvrtcTarget target = {device->architecture, is_quick};
+    nvrtc_compile_all(ready.arena, &device->nvrtc, ready.texts, ready.count, target, ready.codes);
+    spend(&spent.compiling, since, NULL);
+}
+
 Error device_load(Device *device, Arena *arena, const char *text, const char *name, bool is_quick,
                   DeviceKernel *kernel) {
     const Driver *driver = &device->driver;
     Error error = NULL;
+    double since = clock_seconds();
     NvrtcTarget target = {device->architecture, is_quick};
-    Str code = nvrtc_compile(arena, &device->nvrtc, text, target, &error);
+    Str code = ready_code(text, is_quick);
+    if (!code.data) code = nvrtc_compile(arena, &device->nvrtc, text, target, &error);
+    spend(&spent.compiling, since, NULL);
     if (!code.data) return error;
     error =
         told(device, arena, driver->module_load(&kernel->module, code.data), "loading the kernel");
@@ -118,30 +181,23 @@ void device_unload(Device *device, DeviceKernel *kernel) {
 
 Error device_kernel(Device *device, Arena *arena, const char *text, const char *name, bool is_quick,
                     DeviceKernel *kernel) {
-    static struct {
-        Arena *arena;
-        const char *texts[MOST_KERNELS];
-        bool is_quick[MOST_KERNELS];
-        DeviceKernel kernels[MOST_KERNELS];
-        int count;
-    } kept;
-    for (int i = 0; i < kept.count; i++)
-        if (kept.is_quick[i] == is_quick && strcmp(kept.texts[i], text) == 0) {
-            *kernel = kept.kernels[i];
-            return NULL;
-        }
-    if (kept.count == MOST_KERNELS) {
-        for (int i = 0; i < kept.count; i++) device_unload(device, &kept.kernels[i]);
-        kept.count = 0;
-        arena_free(kept.arena);
-        kept.arena = NULL;
+    const DeviceKernel *known = kept_kernel(text, is_quick);
+    if (known) {
+        *kernel = *known;
+        return NULL;
+    }
+    if (loaded.count == MOST_KERNELS) {
+        for (int i = 0; i < loaded.count; i++) device_unload(device, &loaded.kernels[i]);
+        loaded.count = 0;
+        arena_free(loaded.arena);
+        loaded.arena = NULL;
     }
     Error error = device_load(device, arena, text, name, is_quick, kernel);
     if (error) return error;
-    if (!kept.arena) kept.arena = arena_new();
-    kept.texts[kept.count] = arena_strdup(kept.arena, text);
-    kept.is_quick[kept.count] = is_quick;
-    kept.kernels[kept.count++] = *kernel;
+    if (!loaded.arena) loaded.arena = arena_new();
+    loaded.texts[loaded.count] = arena_strdup(loaded.arena, text);
+    loaded.is_quick[loaded.count] = is_quick;
+    loaded.kernels[loaded.count++] = *kernel;
     return NULL;
 }
 
@@ -154,15 +210,15 @@ Error device_allocate(Device *device, Arena *arena, size_t size_bytes, uint64_t 
 
 Error device_copy(Device *device, Arena *arena, const void *data, size_t size_bytes,
                   uint64_t address) {
-    const Driver *driver = &device->driver;
-    return told(device, arena, driver->memory_give(address, data, size_bytes),
-                "copying to the GPU");
+    double since = clock_seconds();
+    int code = device->driver.memory_give(address, data, size_bytes);
+    return spend(&spent.copying, since, told(device, arena, code, "copying to the GPU"));
 }
 
 Error device_take(Device *device, Arena *arena, uint64_t address, void *data, size_t size_bytes) {
-    const Driver *driver = &device->driver;
-    return told(device, arena, driver->memory_take(data, address, size_bytes),
-                "copying from the GPU");
+    double since = clock_seconds();
+    int code = device->driver.memory_take(data, address, size_bytes);
+    return spend(&spent.copying, since, told(device, arena, code, "copying from the GPU"));
 }
 
 void device_release(Device *device, uint64_t address) {
@@ -189,12 +245,13 @@ Error device_launch(Device *device, Arena *arena, const DeviceKernel *kernel, un
                     unsigned threads, uint64_t argument) {
     const Driver *driver = &device->driver;
     void *arguments[] = {&argument};
+    double since = clock_seconds();
     Error error = told(
         device, arena,
         driver->launch(kernel->function, blocks, 1, 1, threads, 1, 1, 0, NULL, arguments, NULL),
         "starting the kernel");
-    if (error) return error;
-    return told(device, arena, wait_for(device), "running the kernel");
+    if (!error) error = told(device, arena, wait_for(device), "running the kernel");
+    return spend(&spent.running, since, error);
 }
 
 Error device_wait(Device *device, Arena *arena) {

@@ -25,6 +25,14 @@ typedef struct Device {
         again_s;  // by clock_seconds(): when one that could not be taken is asked for again; 0: never
 } Device;
 
+/// What this process spent seconds on, from its start.
+typedef struct DeviceTimes {
+    double opening;    // libraries and the context
+    double compiling;  // as long as somebody waited
+    double copying;
+    double running;  // kernels, from their launch to their end
+} DeviceTimes;
+
 /// A kernel on the GPU.
 typedef struct DeviceKernel {
     void *module, *function;
@@ -50,6 +58,8 @@ Device *device_open(void);
 /// NULL where it can run kernels.
 Error device_missing(const Device *device);
 
+DeviceTimes device_times(void);
+
 /// What launchers choose tiles by.
 TileCard device_card(const Device *device);
 
@@ -57,6 +67,8 @@ TileCard device_card(const Device *device);
 Error device_load(Device *device, Arena *arena, const char *text, const char *name, bool is_quick,
                   DeviceKernel *kernel);
 void device_unload(Device *device, DeviceKernel *kernel);
+/// Compiles texts of kernels that device_kernel will ask for, beside each other. What does not compile is left to it.
+void device_prepare(Device *device, const char *const *texts, int count, bool is_quick);
 /// The same of a text that may come again: it stays loaded, and is not to be unloaded.
 Error device_kernel(Device *device, Arena *arena, const char *text, const char *name, bool is_quick,
                     DeviceKernel *kernel);

@@ -79,6 +79,7 @@ static Error transfer_plan(Transfer *transfer, const Device *device, const Lower
     }
     int64_t most =
         (int64_t)BLOCKS_PER_PROCESSOR * (device->processors > 0 ? device->processors : 1);
+    if (lowered->is_ordered || call->in_order) most = 1;
     int64_t blocks = programs < most ? programs : most, room = lowered->room * lowered->room_bytes;
     if (room > MOST_BYTES) return "the tiles of one program are too large for the GPU";
     if (room && blocks > MOST_BYTES / room) blocks = MOST_BYTES / room;

@@ -2,6 +2,7 @@
 #ifndef TAD_GPU_RUNNER_CUDA_LAUNCH_H
 #define TAD_GPU_RUNNER_CUDA_LAUNCH_H
 
+#include "gpu-runner/cuda/device.h"
 #include "gpu-runner/interp/interp.h"
 #include "gpu-runner/staging/lower.h"
 
@@ -9,8 +10,9 @@
 typedef struct CudaUse {
     Arena *arena;  // of the sentence
     int64_t launches;
-    int64_t backwards;  // of them, of backward kernels
-    Error refused;      // why the cpu backend ran what the GPU should have, the first time; or NULL
+    int64_t backwards;   // of them, of backward kernels
+    DeviceTimes before;  // when the request began
+    Error refused;  // why the cpu backend ran what the GPU should have, the first time; or NULL
 } CudaUse;
 
 typedef struct CudaCall {
@@ -18,6 +20,7 @@ typedef struct CudaCall {
     Tile *const *arguments;  // one a parameter
     const int64_t *grid;     // of three axes
     bool reversed;           // the last program comes first
+    bool in_order;           // one program after the other: they meet in memory
     bool is_dual;            // tangents follow the numbers (dense.h)
     const VirtualMemory *
         footprint;  // memory after the same launch by the interpreter, which says what is touched; NULL: buffers are as large as they say

@@ -1,6 +1,7 @@
 // One program a text; its log is asked for where it does not compile.
 #include "gpu-runner/cuda/nvrtc.h"
 
+#include "base/parallel.h"
 #include "gpu-runner/cuda/cache.h"
 
 enum { NVRTC_INVALID_OPTION = 5 };
@@ -74,19 +75,67 @@ static Str key_of(Arena *arena, const Nvrtc *nvrtc, const char *text, NvrtcTarge
     return (Str){buffer_text(&key), key.size};
 }
 
-Str nvrtc_compile(Arena *arena, const Nvrtc *nvrtc, const char *text, NvrtcTarget target,
-                  Error *error) {
-    Str key = key_of(arena, nvrtc, text, target), code = cache_find(arena, key);
-    if (code.data) return code;
+static Str compiled(Arena *arena, const Nvrtc *nvrtc, const char *text, NvrtcTarget target,
+                    Error *error) {
     void *program = NULL;
     if (nvrtc->program_create(&program, text, "kernel.cu", 0, NULL, NULL)) {
         *error = "NVRTC does not take the kernel's text";
         return (Str){0};
     }
-    code = program_code(arena, nvrtc, program,
-                        arena_printf(arena, "--gpu-architecture=sm_%d", target.architecture),
-                        target.is_quick, error);
+    Str code = program_code(arena, nvrtc, program,
+                            arena_printf(arena, "--gpu-architecture=sm_%d", target.architecture),
+                            target.is_quick, error);
     nvrtc->program_destroy(&program);
+    return code;
+}
+
+Str nvrtc_compile(Arena *arena, const Nvrtc *nvrtc, const char *text, NvrtcTarget target,
+                  Error *error) {
+    Str key = key_of(arena, nvrtc, text, target), code = cache_find(arena, key);
+    if (code.data) return code;
+    code = compiled(arena, nvrtc, text, target, error);
     if (code.data) cache_keep(arena, key, code);
     return code;
+}
+
+// --- many at once -------------------------------------------------------------------------------------------------------
+
+typedef struct Batch {
+    const Nvrtc *nvrtc;
+    NvrtcTarget target;
+    const char *const *texts;
+    Arena **arenas;  // of each text, whose thread is not the caller's
+    Str *codes;
+} Batch;
+
+static void compile_one(void *context, int worker, int index) {
+    (void)worker;
+    const Batch *batch = context;
+    if (batch->codes[index].data) return;
+    Error error = NULL;
+    batch->codes[index] =
+        compiled(batch->arenas[index], batch->nvrtc, batch->texts[index], batch->target, &error);
+}
+
+void nvrtc_compile_all(Arena *arena, const Nvrtc *nvrtc, const char *const *texts, int count,
+                       NvrtcTarget target, Str *codes) {
+    Batch batch = {.nvrtc = nvrtc,
+                   .target = target,
+                   .texts = texts,
+                   .arenas = ARENA_ARRAY(arena, Arena *, count + 1),
+                   .codes = codes};
+    bool *was_kept = ARENA_ARRAY(arena, bool, count + 1);
+    for (int i = 0; i < count; i++) {
+        codes[i] = cache_find(arena, key_of(arena, nvrtc, texts[i], target));
+        was_kept[i] = codes[i].data != NULL;
+        batch.arenas[i] = arena_new();
+    }
+    parallel_for(count, compile_one, &batch);
+    for (int i = 0; i < count; i++) {
+        if (codes[i].data && !was_kept[i]) {
+            codes[i] = (Str){arena_strndup(arena, codes[i].data, codes[i].size), codes[i].size};
+            cache_keep(arena, key_of(arena, nvrtc, texts[i], target), codes[i]);
+        }
+        arena_free(batch.arenas[i]);
+    }
 }

@@ -22,5 +22,9 @@ typedef struct NvrtcTarget {
 /// complaint, where it does not compile.
 Str nvrtc_compile(Arena *arena, const Nvrtc *nvrtc, const char *text, NvrtcTarget target,
                   Error *error);
+/// The same of many texts, beside each other on as many processors as there are. What does not compile has no data: nvrtc_compile says
+/// why.
+void nvrtc_compile_all(Arena *arena, const Nvrtc *nvrtc, const char *const *texts, int count,
+                       NvrtcTarget target, Str *codes);
 
 #endif

@@ -132,7 +132,8 @@ static void launch(Executor *executor, Execution *execution, const Function *fun
 static bool launch_on_gpu(Executor *executor, CudaUse *use, Execution *execution, CudaCall call,
                           Tile **tiles) {
     call.arguments = tiles;
-    call.grid = executor->problem->configuration->grid;
+    if (!call.grid) call.grid = executor->problem->configuration->grid;
+    call.in_order = executor->in_order;
     Error error = cuda_launch(execution->arena, execution->memory, &call);
     if (error) {
         if (!use->refused) use->refused = arena_strdup(use->arena, error);
@@ -414,6 +415,7 @@ Execution execution_backward(Executor *executor, bool reversed, const Perturbati
         Tile **tiles = execution_actuals(executor, &run, k);
         const Execution *traced = executor->traced;
         CudaCall call = {.function = next->function,
+                         .grid = next->grid,
                          .reversed = reversed,
                          .footprint = traced ? traced->memory : NULL};
         if (traced && launch_on_gpu(executor, problem->cuda, &run, call, tiles)) {

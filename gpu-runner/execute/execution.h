@@ -18,6 +18,7 @@ typedef struct Executor {
         footprint;  // what the forward touches, where perturbed ones run on the GPU (Problem.cuda); or NULL
     const struct Execution *
         traced;  // a forward and backward whose programs do not meet: others run on the GPU, too; or NULL
+    bool in_order;     // on the GPU one program runs after the other: some meet
     bool zeros_yield;  // as memory's
     bool adds_whole;   // one program has all of a gradient's sum: it is not in parts
     Arena *keeps_in;   // executions live here; NULL: each in an arena of its own

@@ -354,6 +354,31 @@ static bool check_on_gpu(LargeRun *large, LargeResult *result, Error *error) {
     return *error == NULL;
 }
 
+/// All that is going to be launched, with arguments of memory that no kernel sees: of addresses and numbers a text has no more than the
+/// type.
+static DenseMemory *dense_open(LargeRun *large, Error *error) {
+    Execution other = execution_new(&large->executor, NULL);
+    int count = 0;
+    CudaCall *calls = ARENA_ARRAY(large->arena, CudaCall, large->problem.launch_count + 2);
+    for (int is_dual = 0; is_dual < 2; is_dual++)
+        calls[count++] = (CudaCall){
+            .function = large->problem.forward,
+            .arguments = execution_arguments(&large->executor, &other, NULL),
+            .is_dual = is_dual,
+        };
+    for (int k = 0; k < large->problem.launch_count; k++)
+        calls[count++] = (CudaCall){
+            .function = large->problem.launches[k].function,
+            .arguments = execution_actuals(&large->executor, &other, k),
+        };
+    DenseMemory *dense = dense_new(large->arena, calls, count, error);
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < calls[i].function->parameter_count; k++)
+            tile_release(&large->executor.interp->pool, calls[i].arguments[k]);
+    execution_free(&other);
+    return dense;
+}
+
 bool large_check(Arena *arena, const Problem *problem, LargeResult *result) {
     CudaUse *use = problem->cuda;
     LargeRun large = {.arena = arena_new(), .problem = *problem};
@@ -365,7 +390,7 @@ bool large_check(Arena *arena, const Problem *problem, LargeResult *result) {
     for (int k = 0; k < problem->input_count; k++) result->errors[k] = -1;
     Error error = NULL;
     large.base = execution_new(&large.executor, NULL);
-    large.dense = dense_new(large.arena, &error);
+    large.dense = dense_open(&large, &error);
     bool had = !error && check_on_gpu(&large, result, &error);
     use->launches += large.launches;
     use->backwards += large.backwards;

@@ -312,12 +312,18 @@ static void check_owner(Checker *checker, int parameter, Execution *again) {
     }
 }
 
-/// A backward whose programs do not meet but in atomic updates gives the same in any order, but for rounding.
+static bool programs_meet(const VirtualMemory *memory) {
+    return memory->overwritten_by_two || memory->crossing.message;
+}
+
+/// A backward whose programs do not meet but in atomic updates gives the same in any order, but for rounding. Others run in the
+/// interpreter's order, where the GPU is to do all that it can.
 static void trace_backward(Checker *checker, int first) {
     const VirtualMemory *memory = checker->backward.memory;
-    bool meets = checker->result->findings.count > first || memory->overwritten_by_two ||
-                 memory->crossing.message;
-    if (!meets && checker->executor.footprint) checker->executor.traced = &checker->backward;
+    if (checker->result->findings.count > first || !checker->executor.footprint) return;
+    if (programs_meet(memory) && !device_is_eager()) return;
+    checker->executor.in_order = checker->executor.in_order || programs_meet(memory);
+    checker->executor.traced = &checker->backward;
 }
 
 /// Gradients where the forward reads nothing must stay 0; a second run from the last program to the first must agree.
@@ -563,18 +569,20 @@ static bool is_needed(const Problem *problem, int64_t steps) {
            need->is_needed(need->context, problem->configuration, problem->coverage, steps);
 }
 
-/// A forward whose programs meet gives what their order makes of it, and that order is the interpreter's alone.
+/// A forward whose programs meet gives what their order makes of it: the GPU keeps that order, one program after the other, where it is to
+/// do all that it can.
 static void use_gpu(Checker *checker) {
     const VirtualMemory *memory = checker->forward.memory;
     CudaUse *use = checker->problem->cuda;
     if (!device_is_eager() && memory->steps < WORTH_A_COMPILER) return;
-    if (memory->findings.count || memory->overwritten_by_two || memory->crossing.message) {
+    if (memory->findings.count || (programs_meet(memory) && !device_is_eager())) {
         if (!use->refused)
             use->refused =
                 "its programs meet in memory, or use what nobody defined: the cpu backend has the order for it";
         return;
     }
     checker->executor.footprint = memory;
+    checker->executor.in_order = programs_meet(memory);
 }
 
 /// Whether a forward that was rewritten computes what it did.

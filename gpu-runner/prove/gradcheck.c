@@ -354,7 +354,6 @@ static CheckResult check_ready(Gradcheck *check, PlanConfiguration *configuratio
     if (*error) return (CheckResult){.status = CHECK_INVALID, .reason = *error};
     problem->coverage = coverage_new(arena);
     problem->need = &check->need;
-    check->cuda.arena = arena;
     if (device_is_wanted()) problem->cuda = &check->cuda;
     bool is_large = !launch_error && problem->cuda && !check->before &&
                     configuration->origin <= SPEC_PYPROJECT && large_is(configuration);
@@ -771,7 +770,10 @@ static void check_filled(Gradcheck *check, Configurations *candidates, ProgressC
 
 Json *request_gradcheck(Arena *arena, const Json *params, const atomic_bool *cancelled,
                         ProgressCallback *progress, void *context, Error *error) {
-    Gradcheck check = {.arena = arena, .params = params, .started = clock_seconds()};
+    Gradcheck check = {.arena = arena,
+                       .params = params,
+                       .started = clock_seconds(),
+                       .cuda = {.arena = arena, .before = device_times()}};
     check.seed = hash_mix((uint64_t)json_get_number(params, "seed", 0) + 1);
     check.most_seconds = json_get_number(params, "max_seconds", DEFAULT_SECONDS);
     check.most_steps = (int64_t)json_get_number(params, "max_steps", (double)MOST_STEPS);

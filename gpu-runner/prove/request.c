@@ -170,6 +170,13 @@ Json *cuda_json(Arena *arena, const CudaUse *use) {
     Json *json = json_object(arena);
     json_set_number(json, "launches", (double)use->launches);
     json_set_number(json, "backward_launches", (double)use->backwards);
+    DeviceTimes now = device_times();
+    Json *seconds = json_object(arena);
+    json_set_number(seconds, "opening", now.opening - use->before.opening);
+    json_set_number(seconds, "compiling", now.compiling - use->before.compiling);
+    json_set_number(seconds, "copying", now.copying - use->before.copying);
+    json_set_number(seconds, "running", now.running - use->before.running);
+    if (now.opening > 0) json_set(json, "seconds", seconds);
     if (use->refused) json_set_string(json, "refused", use->refused);
     if (device_is_lost()) json_set_bool(json, "lost", true);
     Error gone = device_gone();

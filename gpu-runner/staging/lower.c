@@ -437,7 +437,7 @@ Error lower_function(Arena *arena, const Function *function, Tile *const *argume
     if (staging->text.size > LONGEST_TEXT)
         stage_refuse(staging, "a kernel that is %zu characters of text", staging->text.size);
     Buffer text = buffer_new(arena);
-    prelude_write(&text, staging->has_op, is_dual);
+    prelude_write(&text, staging->has_op, staging->draws, is_dual);
     buffer_puts(
         &text,
         "KERNEL void " LOWERED_NAME "(TadLaunch *launch) {\n"
@@ -453,6 +453,10 @@ Error lower_function(Arena *arena, const Function *function, Tile *const *argume
         "        (void)program_id0, (void)program_id1, (void)program_id2;\n");
     buffer_puts(&text, buffer_text(&staging->text));
     buffer_puts(&text, "        __syncthreads();\n    }\n}\n");
-    *lowered = (Lowered){buffer_text(&text), staging->most, is_dual ? 16 : 8, staging->widest};
+    *lowered = (Lowered){.text = buffer_text(&text),
+                         .room = staging->most,
+                         .room_bytes = is_dual ? 16 : 8,
+                         .widest = staging->widest,
+                         .is_ordered = staging->is_ordered};
     return NULL;
 }

@@ -14,6 +14,7 @@ typedef struct Lowered {
     int64_t room;        // elements that a block needs,
     int64_t room_bytes;  // of so many bytes each
     int64_t widest;      // elements of the largest tile
+    bool is_ordered;     // one block is to run all programs, as their order counts
 } Lowered;
 
 /* What the kernel is given, field by field as the text declares it (prelude.c). */

@@ -39,6 +39,8 @@ static const char *const declarations[] = {
     "#define tad_times(a, b) ((a) * (b))\n",
     "#endif\n",
     "#define EACH(i, n) for (long long i = threadIdx.x; i < (n); i += blockDim.x)\n",
+    "/* Of one element each thread has a variable of its own. */\n",
+    "#define EACH_OR_ONE(i, n) for (long long i = (n) > 1 ? threadIdx.x : 0; i < (n); i += (n) > 1 ? blockDim.x : 1)\n",
     "\n",
     "typedef struct TadBuffer {\n",
     "    unsigned long long data, written, users, tangents;\n",
@@ -169,7 +171,8 @@ static const char *const declarations[] = {
     "    case 2: return old < value ? old : value;\n",
     "    case 3: return old & value;\n",
     "    case 4: return old | value;\n",
-    "    default: return old ^ value;\n",
+    "    case 5: return old ^ value;\n",
+    "    default: return value;\n",
     "    }\n",
     "}\n",
     "#ifdef TAD_DUAL\n",
@@ -185,12 +188,14 @@ static const char *const declarations[] = {
     "}\n",
     "#endif\n",
     "/* An update of an element, as the interpreter's; of integers wrapped to `bits` bits. */\n",
-    "APART void tad_update(TadLaunch *launch, long long address, int dtype, int how, int is_float,\n",
+    "APART TadWord tad_update(TadLaunch *launch, long long address, int dtype, int how, int is_float,\n",
     "    int bits, TadReal real, long long integer, int line, long long program, long long element) {\n",
     "    TadBuffer buffer;\n",
+    "    TadWord before;\n",
     "    const double number = TAD_V(real);\n",
     "    long long at = tad_place(launch, address, dtype, &buffer, line, program, element);\n",
-    "    if (at < 0) return;\n",
+    "    before.integer = 0;\n",
+    "    if (at < 0) return before;\n",
     "#ifdef TAD_DUAL\n",
     "    if (is_float && buffer.tangents) tad_add((unsigned long long *)buffer.tangents + at, real.t);\n",
     "#endif\n",
@@ -208,7 +213,26 @@ static const char *const declarations[] = {
     "        old = atomicCAS(place, seen, TAD_U(value.integer));\n",
     "    } while (old != seen);\n",
     "    if (buffer.written) ((volatile unsigned char *)buffer.written)[at] = 1;\n",
+    "    before.integer = (long long)old;\n",
+    "    return before;\n",
     "}\n",
+    "/* An update where the element is what is wanted: in order, as no other program runs. */\n",
+    "APART TadWord tad_swap(TadLaunch *launch, long long address, int dtype, int is_float,\n",
+    "    TadWord wanted, TadWord value, int line, long long program, long long element) {\n",
+    "    TadBuffer buffer;\n",
+    "    TadWord before;\n",
+    "    long long at = tad_place(launch, address, dtype, &buffer, line, program, element);\n",
+    "    before.integer = 0;\n",
+    "    if (at < 0) return before;\n",
+    "    if (buffer.users) tad_use(launch, &buffer, at, 2, line, program, element);\n",
+    "    before.integer = ((volatile long long *)buffer.data)[at];\n",
+    "    if (is_float ? before.number != wanted.number : before.integer != wanted.integer) return before;\n",
+    "    ((volatile long long *)buffer.data)[at] = value.integer;\n",
+    "    if (buffer.written) ((volatile unsigned char *)buffer.written)[at] = 1;\n",
+    "    return before;\n",
+    "}\n",
+    "DEVICE TadWord tad_word(double number) { TadWord word; word.number = number; return word; }\n",
+    "DEVICE TadWord tad_word_whole(long long integer) { TadWord word; word.integer = integer; return word; }\n",
     "DEVICE long long tad_divide(TadLaunch *launch, long long a, long long b) {\n",
     "    if (b == 0) return tad_fault(launch, 3, 0, 0, 0, 0);\n",
     "    return b == -1 ? (long long)(0 - TAD_U(a)) : a / b;\n",
@@ -244,6 +268,63 @@ static const char *const declarations[] = {
     "}\n",
 };
 
+static const char *const on_words[] = {
+    "typedef struct TadWords { unsigned long long w[4]; } TadWords;\n",
+    "typedef union TadSingle { float number; unsigned bits; } TadSingle;\n",
+    "DEVICE unsigned long long tad_high(unsigned long long a, unsigned long long b) {\n",
+    "    const unsigned long long low = 0xffffffffULL;\n",
+    "    const unsigned long long middle = (a >> 32) * (b & low) + ((a & low) * (b & low) >> 32);\n",
+    "    const unsigned long long other = (a & low) * (b >> 32) + (middle & low);\n",
+    "    return (a >> 32) * (b >> 32) + (middle >> 32) + (other >> 32);\n",
+    "}\n",
+    "/* A round of Philox over words of 32 bits, and of 64 where they are `wide`. */\n",
+    "APART TadWords tad_philox(unsigned long long a, unsigned long long b, unsigned long long c,\n",
+    "    unsigned long long d, unsigned long long key0, unsigned long long key1, long long rounds, int wide) {\n",
+    "    const unsigned long long most = wide ? ~0ULL : 0xffffffffULL;\n",
+    "    const unsigned long long times0 = wide ? 0xD2E7470EE14C6C93ULL : 0xD2511F53ULL;\n",
+    "    const unsigned long long times2 = wide ? 0xCA5A826395121157ULL : 0xCD9E8D57ULL;\n",
+    "    const unsigned long long more0 = wide ? 0x9E3779B97F4A7C15ULL : 0x9E3779B9ULL;\n",
+    "    const unsigned long long more1 = wide ? 0xBB67AE8584CAA73BULL : 0xBB67AE85ULL;\n",
+    "    TadWords drawn;\n",
+    "    a &= most, b &= most, c &= most, d &= most, key0 &= most, key1 &= most;\n",
+    "    for (long long round = 0; round < rounds; round++) {\n",
+    "        const unsigned long long low0 = a * times0, low2 = c * times2;\n",
+    "        const unsigned long long high0 = wide ? tad_high(a, times0) : low0 >> 32;\n",
+    "        const unsigned long long high2 = wide ? tad_high(c, times2) : low2 >> 32;\n",
+    "        a = high2 ^ b ^ key0, c = high0 ^ d ^ key1;\n",
+    "        b = low2 & most, d = low0 & most;\n",
+    "        key0 = (key0 + more0) & most, key1 = (key1 + more1) & most;\n",
+    "    }\n",
+    "    drawn.w[0] = a, drawn.w[1] = b, drawn.w[2] = c, drawn.w[3] = d;\n",
+    "    return drawn;\n",
+    "}\n",
+    "DEVICE double tad_part(unsigned long long word, int wide) {\n",
+    "    long long value = wide ? (long long)word : (long long)(int)(unsigned)word;\n",
+    "    if (value < 0) value = ~value;\n",
+    "    return (double)((float)value * (wide ? 1.0842020432385337e-19f : 4.6566127342e-10f));\n",
+    "}\n",
+    "/* Functions in doubles, rounded: no library's last bit of a float is known. */\n",
+    "DEVICE double tad_normal(double u1, double u2, int is_second) {\n",
+    "    const float first = (float)u1 > 1.0e-7f ? (float)u1 : 1.0e-7f;\n",
+    "    const float angle = 6.283185307179586f * (float)u2;\n",
+    "    const float square = -2.0f * (float)log((double)first);\n",
+    "    const float radius = (float)sqrt((double)square);\n",
+    "    return (double)(radius * (float)(is_second ? sin((double)angle) : cos((double)angle)));\n",
+    "}\n",
+    "DEVICE long long tad_bits(double value, int is_single) {\n",
+    "    TadSingle single;\n",
+    "    TadWord word;\n",
+    "    single.number = (float)value, word.number = value;\n",
+    "    return is_single ? (long long)(int)single.bits : word.integer;\n",
+    "}\n",
+    "DEVICE double tad_of_bits(long long bits, int is_single) {\n",
+    "    TadSingle single;\n",
+    "    TadWord word;\n",
+    "    single.bits = (unsigned)bits, word.integer = bits;\n",
+    "    return is_single ? (double)single.number : word.number;\n",
+    "}\n",
+};
+
 /// The VALUE and SLOPE columns as they are written, or NULL.
 typedef struct Columns {
     const char *value, *slope;
@@ -274,11 +355,13 @@ bool prelude_has_slope(int code) {
     return slope && !strstr(slope, "DIFFERENCE");  // a macro of the table's
 }
 
-void prelude_write(Buffer *text, const bool *has_op, bool is_dual) {
+void prelude_write(Buffer *text, const bool *has_op, bool draws, bool is_dual) {
     if (is_dual) buffer_puts(text, "#define TAD_DUAL 1\n");
     buffer_printf(text, "#define TAD_PAGE %d\n", PAGE_ELEMENTS);
     for (size_t i = 0; i < sizeof declarations / sizeof *declarations; i++)
         buffer_puts(text, declarations[i]);
+    for (size_t i = 0; draws && i < sizeof on_words / sizeof *on_words; i++)
+        buffer_puts(text, on_words[i]);
     for (int code = 0; code < OP_COUNT; code++) {
         if (!has_op[code]) continue;
         Columns columns = columns_of(code);

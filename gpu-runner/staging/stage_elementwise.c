@@ -70,6 +70,9 @@ static const char *integer_expression(OpCode code, bool u) {
     case OP_GE: return u ? "(long long)(TAD_U(a) >= TAD_U(b))" : "(long long)(a >= b)";
     case OP_MINIMUM: return u ? "(TAD_U(b) < TAD_U(a) ? b : a)" : "(b < a ? b : a)";
     case OP_MAXIMUM: return u ? "(TAD_U(a) < TAD_U(b) ? b : a)" : "(a < b ? b : a)";
+    case OP_UMULHI:
+        return u ? "(long long)tad_high(TAD_U(a), TAD_U(b))"
+                 : "(long long)((TAD_U(a) & 0xffffffffULL) * (TAD_U(b) & 0xffffffffULL) >> 32)";
     case OP_CLAMP: return u ? NULL : "(a < b ? b : c < a ? c : a)";
     default: return NULL;
     }
@@ -101,7 +104,9 @@ static const Staged *stage_integers(Staging *staging, OpCode code, const Staged 
     bool is_weak = true;
     for (int i = 0; i < count; i++) is_weak = is_weak && operands[i]->is_weak;
     if (is_weak) stage_refuse(staging, "arithmetic of Python's integers that is not known before");
-    const char *expression = integer_expression(code, types.in == DTYPE_UINT64);
+    bool is_wide = types.in == DTYPE_UINT64 || (code == OP_UMULHI && types.in == DTYPE_INT64);
+    const char *expression = integer_expression(code, is_wide);
+    if (code == OP_UMULHI) staging->draws = true;
     if (code == OP_INVERT) expression = types.in == DTYPE_INT1 ? "(long long)!a" : "~a";
     if (!expression)
         stage_refuse(staging, "%s of %s", op_rows[code].id, dtype_short_name(types.in));
@@ -238,6 +243,21 @@ void stage_where(Staging *staging, const Op *op) {
 
 // --- casts --------------------------------------------------------------------------------------------------------------
 
+/// A float's bits as an integer, or an integer's as a float.
+static const Staged *bits_of(Staging *staging, const Staged *source, DTypeCode dtype) {
+    const char *at = staged_plain(staging, source, staged_at(staging, source, "i"));
+    int is_single = dtype_bits(dtype) == 32;
+    Staged *result = staged_new(staging, TILE_NUMBER, dtype, source->rank, source->dims);
+    staging->draws = true;
+    if (dtype_code_is_float(dtype))
+        at = arena_printf(staging->arena, "TAD_REAL(tad_of_bits(%s, %d))", at, is_single);
+    else
+        at = stage_wrap(staging, arena_printf(staging->arena, "tad_bits(%s, %d)", at, is_single),
+                        dtype);
+    stage_fill(staging, result, at);
+    return result;
+}
+
 static void cast_to(Staging *staging, const Op *op, bool bits) {
     const Staged *source = staged_operand(staging, op, 0),
                  *type = staged_named(staging, op, "dtype");
@@ -261,11 +281,15 @@ static void cast_to(Staging *staging, const Op *op, bool bits) {
     if (source->kind != TILE_NUMBER) stage_refuse(staging, "a cast of what is no number");
     DTypeCode dtype = staged_dtype(staging, op, "dtype", DTYPE_UNKNOWN);
     if (dtype == DTYPE_UNKNOWN) stage_refuse(staging, "a cast to what is no element type");
-    if (bits && source->dtype != dtype &&
-        (dtype_code_is_float(dtype) || staged_is_float(source) ||
-         dtype_bits(dtype) != dtype_bits(source->dtype)))
-        stage_refuse(staging, "the bits of a %s as a %s", dtype_name(source->dtype),
-                     dtype_name(dtype));
+    if (bits && source->dtype != dtype) {
+        if (dtype_bits(dtype) != dtype_bits(source->dtype) || dtype_bits(dtype) < 32)
+            stage_refuse(staging, "the bits of a %s as a %s", dtype_name(source->dtype),
+                         dtype_name(dtype));
+        if (dtype_code_is_float(dtype) != staged_is_float(source)) {
+            stage_result(staging, op, bits_of(staging, source, dtype));
+            return;
+        }
+    }
     stage_result(staging, op, stage_cast(staging, source, dtype));
 }
 

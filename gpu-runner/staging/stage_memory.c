@@ -183,28 +183,87 @@ static bool visit_use(void *context, Op *op) {
     return !uses->found;
 }
 
-void stage_atomic(Staging *staging, const Op *op) {
-    static const int how[OP_COUNT] = {[OP_ATOMIC_ADD] = 0, [OP_ATOMIC_MAX] = 1,
-                                      [OP_ATOMIC_MIN] = 2, [OP_ATOMIC_AND] = 3,
-                                      [OP_ATOMIC_OR] = 4,  [OP_ATOMIC_XOR] = 5};
+static bool is_used(const Staging *staging, const Op *op) {
     ValueUses uses = {.value = op->result_count ? op->results[0] : NULL};
     if (uses.value) region_walk(staging->function->body, visit_use, &uses);
-    if (uses.found) stage_refuse(staging, "what %s gives back", op_rows[op->code].name);
+    return uses.found;
+}
+
+/// How one element is updated, as text whose value is what was there.
+static const char *update_text(Staging *staging, const Op *op, const StageAccess *access,
+                               const Staged *value) {
+    static const int how[OP_COUNT] = {[OP_ATOMIC_ADD] = 0, [OP_DESCRIPTOR_ATOMIC_ADD] = 0,
+                                      [OP_ATOMIC_MAX] = 1, [OP_DESCRIPTOR_ATOMIC_MAX] = 1,
+                                      [OP_ATOMIC_MIN] = 2, [OP_DESCRIPTOR_ATOMIC_MIN] = 2,
+                                      [OP_ATOMIC_AND] = 3, [OP_DESCRIPTOR_ATOMIC_AND] = 3,
+                                      [OP_ATOMIC_OR] = 4,  [OP_DESCRIPTOR_ATOMIC_OR] = 4,
+                                      [OP_ATOMIC_XOR] = 5, [OP_DESCRIPTOR_ATOMIC_XOR] = 5,
+                                      [OP_ATOMIC_XCHG] = 6};
+    const Staged *wanted = op->code == OP_ATOMIC_CAS ? staged_named(staging, op, "cmp") : NULL;
+    bool is_float = dtype_code_is_float(access->dtype);
+    int bits = dtype_bits(access->dtype);
+    if (!is_float && bits < 32) stage_refuse(staging, "an atomic on small integers");
+    if (!is_float && dtype_class(dtype_of(access->dtype)) == CLASS_UNSIGNED) bits = -bits;
+    if (staging->is_dual && is_float && (how[op->code] || op->code == OP_ATOMIC_CAS))
+        stage_refuse(staging, "the derivative of %s", op_rows[op->code].id);
+    const char *text = stored_text(staging, access, value);
+    if (op->code != OP_ATOMIC_CAS)
+        return arena_printf(staging->arena,
+                            "tad_update(launch, %s, %d, %d, %d, %d, %s, %s, %d, program, i)",
+                            access->address, (int)access->dtype, how[op->code], is_float, bits,
+                            is_float ? text : "TAD_REAL(0.0)", is_float ? "0" : text, access->line);
+    if (!wanted) stage_refuse(staging, "an atomic without a value");
+    const char *word = is_float ? "tad_word(TAD_V" : "tad_word_whole",
+               *other = stored_text(staging, access, wanted), *end = is_float ? ")" : "";
+    return arena_printf(staging->arena,
+                        "tad_swap(launch, %s, %d, %d, %s(%s)%s, %s(%s)%s, %d, program, i)",
+                        access->address, (int)access->dtype, is_float, word, other, end, word, text,
+                        end, access->line);
+}
+
+/// What was there before depends on the order of lanes and programs: the first thread goes through them, and one block runs all programs.
+static void update_in_order(Staging *staging, const Op *op, const StageAccess *access,
+                            const char *update) {
+    bool is_float = dtype_code_is_float(access->dtype);
+    if (staging->is_dual && is_float)
+        stage_refuse(staging, "the derivative of what %s gives back", op_rows[op->code].name);
+    Staged *old = staged_new(staging, TILE_NUMBER, access->dtype, access->rank, access->dims);
+    const char *field = is_float ? "number" : "integer";
+    const char *into = old->count > 1 ? staged_at(staging, old, "i")
+                                      : arena_printf(staging->arena, "tad_box.%s", field);
+    const char *before = arena_printf(staging->arena, "%s.%s", update, field);
+    staging->is_ordered = true;
+    stage_open(staging, "if (threadIdx.x == 0) for (long long i = 0; i < %lld; i++)",
+               (long long)old->count);
+    stage_line(staging, "%s = %s;", into, is_float ? "TAD_REAL(0.0)" : "0");
+    stage_line(staging, is_float ? "if (%s) %s = TAD_REAL(%s);" : "if (%s) %s = %s;",
+               access->on ? access->on : "1", into, before);
+    stage_close(staging);
+    stage_barrier(staging);
+    if (old->count == 1) {
+        stage_line(staging, "%s = tad_box.%s;", old->text, field);
+        stage_barrier(staging);
+    }
+    stage_result(staging, op, old);
+}
+
+static void update_access(Staging *staging, const StageAccess *access, const char *update) {
+    access_open(staging, access);
+    stage_line(staging, "%s;", update);
+    access_close(staging);
+}
+
+void stage_atomic(Staging *staging, const Op *op) {
     const Staged *value = staged_named(staging, op, "val");
     if (!value) stage_refuse(staging, "an atomic without a value");
     StageAccess access = pointer_access(staging, op, value);
-    bool is_float = dtype_code_is_float(access.dtype);
-    int bits = dtype_bits(access.dtype);
-    if (!is_float && bits < 32) stage_refuse(staging, "an atomic on small integers");
-    if (!is_float && dtype_class(dtype_of(access.dtype)) == CLASS_UNSIGNED) bits = -bits;
-    if (staging->is_dual && is_float && op->code != OP_ATOMIC_ADD)
-        stage_refuse(staging, "the derivative of %s", op_rows[op->code].id);
-    const char *text = stored_text(staging, &access, value);
-    access_open(staging, &access);
-    stage_line(staging, "tad_update(launch, %s, %d, %d, %d, %d, %s, %s, %d, program, i);",
-               access.address, (int)access.dtype, how[op->code], is_float, bits,
-               is_float ? text : "TAD_REAL(0.0)", is_float ? "0" : text, access.line);
-    access_close(staging);
+    const char *update = update_text(staging, op, &access, value);
+    bool in_order = op->code == OP_ATOMIC_CAS || op->code == OP_ATOMIC_XCHG || is_used(staging, op);
+    if (in_order) {
+        update_in_order(staging, op, &access, update);
+        return;
+    }
+    update_access(staging, &access, update);
     no_result(staging, op);
 }
 
@@ -272,8 +331,34 @@ static StageAccess descriptor_access(Staging *staging, const Op *op) {
     return block_access(staging, op, descriptor, offsets, ~0u);
 }
 
+/// Rows `x_offsets` of a matrix, from column `y_offset` on.
+static StageAccess gathered_access(Staging *staging, const Op *op) {
+    const Staged *descriptor = staged_operand(staging, op, 0),
+                 *rows = staged_named(staging, op, "x_offsets"),
+                 *column = staged_named(staging, op, "y_offset"), *shape[2], *strides[2];
+    bool is_matrix = descriptor && descriptor->kind == TILE_DESCRIPTOR && descriptor->rank == 2 &&
+                     staged_scalars(descriptor->items[1], shape, 2) == 2 &&
+                     staged_scalars(descriptor->items[2], strides, 2) == 2;
+    if (!is_matrix || !rows || rows->kind != TILE_NUMBER || rows->rank != 1 || !column ||
+        column->count != 1 || staged_is_float(column) || staged_is_float(rows))
+        stage_refuse(staging, "%s of such a descriptor", op_rows[op->code].id);
+    StageAccess access = {
+        .rank = 2, .dims = {rows->count, descriptor->dims[1]}, .dtype = descriptor->dtype};
+    access.line = line_of(op);
+    long long width = (long long)descriptor->dims[1];
+    const char *row = staged_at(staging, rows, arena_printf(staging->arena, "i / %lld", width)),
+               *at = arena_printf(staging->arena, "(%s + i %% %lld)", column->text, width);
+    access.address = arena_printf(staging->arena, "%s + %s * %s + %s * %s",
+                                  staged_at(staging, descriptor->items[0], "0"), row,
+                                  strides[0]->text, at, strides[1]->text);
+    access.on = arena_printf(staging->arena, "%s >= 0 && %s < %s && %s >= 0 && %s < %s", row, row,
+                             shape[0]->text, at, at, shape[1]->text);
+    return access;
+}
+
 void stage_descriptor_load(Staging *staging, const Op *op) {
-    StageAccess access = descriptor_access(staging, op);
+    StageAccess access = op->code == OP_DESCRIPTOR_GATHER ? gathered_access(staging, op)
+                                                          : descriptor_access(staging, op);
     bool is_nan = staged_operand(staging, op, 0)->is_weak;
     const char *missing = !dtype_code_is_float(access.dtype) ? "0"
                           : is_nan                           ? "TAD_REAL(TAD_NAN)"
@@ -282,9 +367,18 @@ void stage_descriptor_load(Staging *staging, const Op *op) {
 }
 
 void stage_descriptor_store(Staging *staging, const Op *op) {
-    StageAccess access = descriptor_access(staging, op);
+    StageAccess access = op->code == OP_DESCRIPTOR_SCATTER ? gathered_access(staging, op)
+                                                           : descriptor_access(staging, op);
     const Staged *value = staged_named(staging, op, "value");
     if (!value) stage_refuse(staging, "a store of None");
     store_access(staging, &access, value);
+    no_result(staging, op);
+}
+
+void stage_descriptor_atomic(Staging *staging, const Op *op) {
+    StageAccess access = descriptor_access(staging, op);
+    const Staged *value = staged_named(staging, op, "value");
+    if (!value) stage_refuse(staging, "an atomic without a value");
+    update_access(staging, &access, update_text(staging, op, &access, value));
     no_result(staging, op);
 }

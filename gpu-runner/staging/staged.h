@@ -31,6 +31,8 @@ typedef struct Staging {
     Interp *folding;        // computes what is known
     bool is_dual;           // numbers have tangents
     bool has_op[OP_COUNT];  // whose function the text needs
+    bool draws;             // the text needs functions on words of bits (prelude.c)
+    bool is_ordered;        // programs have to run in the interpreter's order
     const Op *op;           // being lowered, for messages
     jmp_buf stop;
     Error error;
@@ -108,7 +110,8 @@ int staged_axis(Staging *staging, const Op *op, const char *name, int rank, int 
 const Staged *stage_apply(Staging *staging, OpCode code, const Staged *const *operands, int count);
 
 /// Declarations, checked access to memory, and a function for each element-wise operation that `has_op` marks.
-void prelude_write(Buffer *text, const bool *has_op, bool is_dual);
+/// `draws`: functions on words of bits, too, by which random numbers are made.
+void prelude_write(Buffer *text, const bool *has_op, bool draws, bool is_dual);
 /// Whether the function of an operation can have a tangent.
 bool prelude_has_slope(int code);
 
@@ -119,6 +122,7 @@ OpStaging stage_arange, stage_full, stage_transpose, stage_reshape, stage_expand
 OpStaging stage_reduce_sum, stage_reduce_extreme, stage_reduce_custom, stage_scan,
     stage_scan_custom, stage_sort, stage_topk, stage_histogram, stage_dot;
 OpStaging stage_load, stage_store, stage_atomic, stage_make_block_pointer, stage_advance,
-    stage_make_descriptor, stage_descriptor_load, stage_descriptor_store;
+    stage_make_descriptor, stage_descriptor_load, stage_descriptor_store, stage_descriptor_atomic;
+OpStaging stage_random, stage_philox, stage_random_floats;
 
 #endif

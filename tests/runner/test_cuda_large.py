@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,6 +48,22 @@ def test_a_gradient_is_proved_at_a_size(cuda: Runner) -> None:
     assert "refused" not in got["cuda"]
     assert 0 < got["worst_error"] < 1e-6
     assert got["steps"] == 0, "the interpreter did nothing"
+
+
+def test_its_kernels_are_compiled_beside_each_other(stand_in: str, tmp_path: Path) -> None:
+    """Those of the tensors, the forward, its dual numbers and the backward: all before anything runs."""
+    notes = tmp_path / "together"
+    runner = CudaRunner(both(stand_in, STAND_IN_TOGETHER=str(notes)))
+    got = runner.ask("gradcheck", softmax())["result"]
+    runner.end()
+    assert got["status"] == "proved"
+    counts = [int(line) for line in notes.read_text().split()]
+    assert len(counts) == 4
+    assert max(counts) > 1 or os.cpu_count() == 1
+    seconds = got["cuda"]["seconds"]
+    assert set(seconds) == {"opening", "compiling", "copying", "running"}
+    assert all(value > 0 for value in seconds.values())
+    assert sum(seconds.values()) < got["seconds"]
 
 
 @pytest.mark.parametrize(

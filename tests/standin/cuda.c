@@ -3,6 +3,7 @@
 //   STAND_IN_THREADS=4                 threads of a block, at most (default 1)
 //   STAND_IN_GPUS=2                    how many there are; STAND_IN_USED=FILE: the numbers of those that are asked for
 //   STAND_IN_KEEP=FOLDER               the texts of kernels are kept there
+//   STAND_IN_TOGETHER=FILE             for each text a line: how many are compiled at that moment
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -73,7 +74,8 @@ static void temporary(char path[LONGEST], const char *ending) {
     static int number;
     const char *folder = getenv("TMPDIR");
     if (!folder || !*folder) folder = "/tmp";
-    snprintf(path, LONGEST, "%s/tad-stand-in-%d-%d-%s", folder, (int)getpid(), number++, ending);
+    snprintf(path, LONGEST, "%s/tad-stand-in-%d-%d-%s", folder, (int)getpid(),
+             __atomic_fetch_add(&number, 1, __ATOMIC_RELAXED), ending);
 }
 
 // --- libcuda ------------------------------------------------------------------------------------------------------------
@@ -255,6 +257,16 @@ static int compile(Program *it, const char *source) {
     return pclose(compiler) == 0 ? 0 : COMPILE_FAILED;
 }
 
+static int compiling;
+
+static void note_together(int count) {
+    const char *path = getenv("STAND_IN_TOGETHER");
+    FILE *file = path ? fopen(path, "a") : NULL;
+    if (!file) return;
+    fprintf(file, "%d\n", count);
+    fclose(file);
+}
+
 API int nvrtcCompileProgram(void *program, int count, const char *const *options) {
     (void)count, (void)options;
     static int number;
@@ -265,13 +277,17 @@ API int nvrtcCompileProgram(void *program, int count, const char *const *options
     char source[LONGEST];
     temporary(it->file, "code.so");
     temporary(source, "text.c");
-    if (kept) snprintf(source, sizeof source, "%s/tad-%d-%d.c", kept, (int)getpid(), number++);
+    if (kept)
+        snprintf(source, sizeof source, "%s/tad-%d-%d.c", kept, (int)getpid(),
+                 __atomic_fetch_add(&number, 1, __ATOMIC_RELAXED));
     FILE *file = fopen(source, "w");
     if (!file) return COMPILE_FAILED;
     fputs(shim, file);
     fputs(it->text, file);
     fclose(file);
+    note_together(__atomic_add_fetch(&compiling, 1, __ATOMIC_SEQ_CST));
     int code = compile(it, source);
+    __atomic_sub_fetch(&compiling, 1, __ATOMIC_SEQ_CST);
     if (!kept) unlink(source);
     return code;
 }

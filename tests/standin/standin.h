@@ -37,7 +37,7 @@ static int answer(const char *function) {
     if (holds && access(holds, F_OK) != 0) return 0;
     if (!wish || strncmp(wish, function, size) != 0 || wish[size] != ':') return 0;
     sscanf(wish + size, ":%d:%d", &code, &first);
-    return ++calls >= first ? code : 0;
+    return __atomic_add_fetch(&calls, 1, __ATOMIC_SEQ_CST) >= first ? code : 0;
 }
 
 #define ANSWER()                                                                                   \

@@ -5,10 +5,14 @@
 
 #include "analysis/ops/op.h"
 
-enum { MAX_DEPTH = 24, LOOSEST = 100, CHOICE = -1 };
+enum { MAX_DEPTH = 24, LOOSEST = 100, CHOICE = -1, EACH = -2 };
 
 /// How tightly the operator at `text` binds, and its length; 0 where there is none.
 static int operator_at(const char *text, size_t *size) {
+    if (strncmp(text, "for ", 4) == 0) {  // each `for` of a comprehension has a line
+        *size = 3;
+        return EACH;
+    }
     static const char *const tests[] = {"is not", "is", "not in", "in"}, *const choices[] = {
                                                                              "if", "else"};
     int best = 0;
@@ -114,9 +118,12 @@ static void layout_arguments(Layout *layout, int indent, const char *text, size_
         depth += opens(c) - closes(c);
         if (c != ',' || depth) continue;
         while (from < i && text[from] == ' ') from++;
-        if (from < i)
-            layout_in_brackets(layout, indent, "", arena_strndup(arena, text + from, i - from),
-                               ",");
+        const char *argument = arena_strndup(arena, text + from, i - from);
+        int count;
+        bool is_lone_generator =
+            from == 0 && i == size && outer_operators(argument, &count) == EACH;
+        if (from < i)  // Python takes no comma behind a comprehension
+            layout_in_brackets(layout, indent, "", argument, is_lone_generator ? "" : ",");
         from = i + 1;
     }
 }
@@ -199,6 +206,7 @@ static void layout_in_brackets(Layout *layout, int indent, const char *head, con
     }
     layout->depth++;
     const char *name_end = strchr(text, '=');
+    bool is_each = strncmp(head, "for ", 4) == 0;  // what it goes through may be broken, `in` not
     bool is_keyword = name_end && name_end > text &&
                       strcspn(text, "([ =") == (size_t)(name_end - text) && name_end[1] != '=';
     if (is_keyword) {
@@ -206,7 +214,8 @@ static void layout_in_brackets(Layout *layout, int indent, const char *head, con
         layout_in_brackets(layout, indent,
                            arena_printf(layout->out->arena, "%s%.*s", head, (int)size, text),
                            text + size, tail);
-    } else if (outer_operators(text, &count) != LOOSEST) {
+    } else if (outer_operators(text, &count) != LOOSEST &&
+               !(is_each && last_bracket(text, strlen(text), &open, &close))) {
         break_operators(layout, indent, head, text, outer_operators(text, &count), tail);
     } else if (choose_bracket(head, text, indent, &open, &close)) {
         break_bracket(layout, indent, head, text, open, close, tail);
@@ -257,4 +266,9 @@ void layout_statement(Buffer *out, int indent, const char *head, const char *tex
             break_operators(&layout, indent + INDENT, "", text, loosest, "");
         buffer_printf(out, "%*s)%s\n", indent, "", tail);
     }
+}
+
+void layout_argument(Buffer *out, int indent, const char *text, const char *tail) {
+    Layout layout = {.out = out};
+    layout_in_brackets(&layout, indent, "", text, tail);
 }

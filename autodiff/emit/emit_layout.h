@@ -12,4 +12,7 @@ enum { LINE_LIMIT = 88, INDENT = 4 };
 void layout_statement(Buffer *out, int indent, const char *head, const char *text,
                       const char *tail);
 
+/// The same of an argument or an item, around which a bracket is open: `text` may be a keyword's (`x=f(y)`).
+void layout_argument(Buffer *out, int indent, const char *text, const char *tail);
+
 #endif

@@ -3,9 +3,18 @@
 
 #include <string.h>
 
+#include "autodiff/emit/emit_layout.h"
 #include "base/text.h"
 
-enum { LINE_LIMIT = 88 };
+/// One a line; one that has lines of its own already is left as it is.
+static void one_a_line(Buffer *out, const char *const *items, int count, int indent) {
+    for (int i = 0; i < count; i++) {
+        if (strchr(items[i], '\n'))
+            buffer_printf(out, "%*s%s,\n", indent, "", items[i]);
+        else
+            layout_argument(out, indent, items[i], ",");
+    }
+}
 
 const char *call_lines_before(Arena *arena, const char *prefix, const char *const *arguments,
                               int count, int indent, size_t tail) {
@@ -21,7 +30,7 @@ const char *call_lines_before(Arena *arena, const char *prefix, const char *cons
         return buffer_text(&out);
     }
     buffer_printf(&out, "%s(\n", prefix);
-    for (int i = 0; i < count; i++) buffer_printf(&out, "%*s%s,\n", indent + 4, "", arguments[i]);
+    one_a_line(&out, arguments, count, indent + INDENT);
     buffer_printf(&out, "%*s)", indent, "");
     return buffer_text(&out);
 }
@@ -39,7 +48,7 @@ const char *tuple_lines(Arena *arena, const char *prefix, const char *const *ite
         return arena_printf(arena, "%s(%s)", prefix, buffer_text(&line));
     Buffer out = buffer_new(arena);
     buffer_printf(&out, "%s(\n", prefix);
-    for (int i = 0; i < count; i++) buffer_printf(&out, "%*s%s,\n", indent + 4, "", items[i]);
+    one_a_line(&out, items, count, indent + INDENT);
     buffer_printf(&out, "%*s)", indent, "");
     return buffer_text(&out);
 }

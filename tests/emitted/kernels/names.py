@@ -104,3 +104,36 @@ def gradients_side_by_side(x, z, y, sums, L, B: tl.constexpr):
         tl.store(y + i * B + c, tl.load(z + i * B + c))
         state = 0.5 * state + v
     tl.store(sums, tl.sum(state, axis=0))
+
+
+# tad: n=20, normalized_input_pointer=f32[n], scale_pointer=f32[n], scaled_output_pointer=f32[n], inverse_scale_pointer=f32[n], logarithm_of_scale_pointer=f32[n], BLOCK=8, grid=(3,)
+@triton.jit
+def outputs_that_fill_a_line(
+    normalized_input_pointer,
+    scale_pointer,
+    scaled_output_pointer,
+    inverse_scale_pointer,
+    logarithm_of_scale_pointer,
+    n,
+    BLOCK: tl.constexpr,
+):
+    """What asks whether any of three upstream gradients is there takes several lines."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(normalized_input_pointer + i, mask=i < n)
+    scale = tl.exp(tl.load(scale_pointer + i, mask=i < n))
+    tl.store(scaled_output_pointer + i, x * scale, mask=i < n)
+    tl.store(inverse_scale_pointer + i, 1.0 / scale, mask=i < n)
+    tl.store(logarithm_of_scale_pointer + i, tl.log(scale), mask=i < n)
+
+
+# tad: n=20, x_pointer=f32[n], first_pointer=f32[n], second_pointer=f32[n], third_pointer=f32[n], BLOCK=8, grid=(3,)
+@triton.jit
+def outputs_of_a_line(
+    x_pointer, first_pointer, second_pointer, third_pointer, n, BLOCK: tl.constexpr
+):
+    """The question takes several lines, the gradients that it is about fit into one."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_pointer + i, mask=i < n)
+    tl.store(first_pointer + i, tl.sin(x), mask=i < n)
+    tl.store(second_pointer + i, tl.cos(x), mask=i < n)
+    tl.store(third_pointer + i, x * x, mask=i < n)

@@ -54,7 +54,10 @@ static DTypeCode named_dtype(Str name) {
     return dtype_from_name(name);
 }
 
+/// A power of two made smaller, as a block; one that the kernel has in its own text belongs to that, and stays.
 static int64_t shrink_block(const Host *host, const HostFrame *frame, int64_t value) {
+    for (int power = 0; power < 63; power++)
+        if (value == (int64_t)1 << power && host->own_lengths >> power & 1) return value;
     if (host->policy.divide_blocks && !frame->is_global) return host_divided_block(value);
     if (host->policy.keep_blocks || host->policy.divide_blocks || frame->is_global || value < 32 ||
         value > 4096 || (value & (value - 1)) != 0)

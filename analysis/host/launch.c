@@ -24,8 +24,9 @@ enum {
 typedef struct Asked {
     const Module *module;
     const LaunchSite *site;
-    HostPolicy policy;  // without the function: `uses` is all of it that counts
+    HostPolicy policy;  // without the function: `uses` and `own_lengths` are all of it that counts
     KernelUses uses;
+    uint64_t own_lengths;
 } Asked;
 
 /// Sizes that the host code never looks at: as those of the first tensor of the same rank.
@@ -181,7 +182,8 @@ static HostLaunch *evaluate(Arena *arena, const Asked *asked) {
                  .module = asked->module,
                  .site = asked->site,
                  .policy = asked->policy,
-                 .uses = asked->uses};
+                 .uses = asked->uses,
+                 .own_lengths = asked->own_lengths};
     HostLaunch *launch = launch_new(arena, asked);
     host.launch = launch;
     for (int run = 0; run < MAX_RUNS; run++) {
@@ -263,8 +265,9 @@ static Str key_of(Arena *arena, const Asked *asked) {
     const LaunchSite *site = asked->site;
     buffer_printf(&key, "%p %p %p ", site->call.id, (const void *)site->kernel,
                   (const void *)site->launcher);
-    buffer_printf(&key, "%" PRIu64 " %d %d%d%d %d ", policy->seed, policy->variant,
-                  policy->keep_blocks, policy->divide_blocks, policy->keeps_lengths, policy->sizes);
+    buffer_printf(&key, "%" PRIu64 " %d %d%d%d %d %" PRIx64 " ", policy->seed, policy->variant,
+                  policy->keep_blocks, policy->divide_blocks, policy->keeps_lengths, policy->sizes,
+                  asked->own_lengths);
     for (LIST_EACH(int, i, asked->uses))
         buffer_printf(&key, "%d%c%c%d", asked->uses.items[i].kind,
                       asked->uses.items[i].is_length ? 'l' : ' ',
@@ -278,8 +281,9 @@ const HostLaunch *host_launch(const Module *module, const LaunchSite *site,
     Asked asked = {.module = module, .site = site};
     if (policy) asked.policy = *policy;
     const Function *function = asked.policy.function;
-    asked.uses =
-        parameter_uses(scratch, function && function->general ? function->general : function);
+    if (function && function->general) function = function->general;
+    asked.uses = parameter_uses(scratch, function);
+    asked.own_lengths = kernel_own_lengths(function);
     asked.policy.function = NULL;
     const Evaluated *evaluated =
         memo_get(module->evaluated, key_of(scratch, &asked), evaluate_noted, &asked);

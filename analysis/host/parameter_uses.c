@@ -116,3 +116,25 @@ KernelUses parameter_uses(Arena *arena, const Function *function) {
     }
     return uses;
 }
+
+static bool visit_lengths(void *context, Op *op) {
+    uint64_t *lengths = context;
+    for (int i = 0; i < op->result_count; i++) {
+        const Type *type = &op->results[i]->type;
+        for (int axis = 0; axis < type->rank; axis++) {
+            int64_t length;
+            bool is_number = type->dims[axis] && poly_is_constant(type->dims[axis], &length);
+            if (!is_number || length < 1 || (length & (length - 1)) != 0) continue;
+            int power = 0;
+            while (length >>= 1) power++;
+            *lengths |= (uint64_t)1 << power;
+        }
+    }
+    return true;
+}
+
+uint64_t kernel_own_lengths(const Function *function) {
+    uint64_t lengths = 0;
+    if (function) region_walk(function->body, visit_lengths, &lengths);
+    return lengths;
+}

@@ -7,4 +7,7 @@
 /// One for each parameter of the function; none where it is NULL.
 KernelUses parameter_uses(Arena *arena, const Function *function);
 
+/// The lengths of tiles that the function writes as numbers: bit `i` for 2 ** i; none where it is NULL.
+uint64_t kernel_own_lengths(const Function *function);
+
 #endif

@@ -41,7 +41,8 @@ typedef struct Host {
     const Module *module;
     const LaunchSite *site;
     HostPolicy policy;
-    KernelUses uses;  // of the kernel; empty where it is not lowered
+    KernelUses uses;       // of the kernel; empty where it is not lowered
+    uint64_t own_lengths;  // of its tiles, as numbers in its text: bit `i` for 2 ** i
     HostLaunch *launch;
     LIST(HostInput *) inputs;  // persist over the runs, with what was learnt about them
     int flag_count;

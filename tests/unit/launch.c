@@ -120,6 +120,30 @@ TEST(grid_of_meta_parameters) {
     done(it);
 }
 
+/// Host code and kernel may name one length, each in its own text: the kernel's is what it is, and so is the other then.
+TEST(lengths_of_the_kernels_own) {
+    const char *text = "import torch\nimport triton\nimport triton.language as tl\n"
+                       "@triton.jit\n"
+                       "def kernel(x, y, n, BLOCK: tl.constexpr):\n"
+                       "    rows = tl.program_id(0) * 128 + tl.arange(0, 128)\n"
+                       "    cols = tl.arange(0, BLOCK)\n"
+                       "    at = rows[:, None] * n + cols[None, :]\n"
+                       "    tl.store(y + at, tl.load(x + at))\n"
+                       "def run(x, y):\n"
+                       "    kernel[(x.shape[0] // 128,)](x, y, x.shape[1], BLOCK=64)\n";
+    Arena *arena = arena_new();
+    Diagnostics diagnostics = {.arena = arena};
+    Module *module = module_build(arena, source_new(arena, "", str_from(text)), NULL, &diagnostics);
+    const LaunchSite *site = &module->launches.items[0];
+    HostPolicy policy = {.function =
+                             lower_kernel(arena, site->kernel, &(LowerOptions){0}, &diagnostics)};
+    const HostLaunch *launch = host_launch(module, site, &policy);
+    CHECK_EQ_STR(host_print(arena, launch->grid[0]), "x.shape[0] // 128");
+    CHECK_EQ_STR(host_print(arena, launch->arguments[3].value), "16");
+    module_release(module);
+    arena_free(arena);
+}
+
 TEST(conditions_are_met) {
     Case it = evaluate(PRELUDE "def run(a, b, causal, mode):\n"
                                "    assert a.dim() == 3 and a.shape[1] % 8 == 0\n"
@@ -425,10 +449,10 @@ TEST(as_many_strides_are_spread_as_the_kernel_takes) {
 
 TEST_MAIN(TEST_ROW(shapes_and_strides), TEST_ROW(views_share_memory),
           TEST_ROW(calls_that_write_give_the_tensor_itself), TEST_ROW(grid_of_meta_parameters),
-          TEST_ROW(conditions_are_met), TEST_ROW(contradiction_is_not_reached),
-          TEST_ROW(equal_names_are_equal_sizes), TEST_ROW(helpers_and_methods),
-          TEST_ROW(optional_argument_by_variant), TEST_ROW(autotune_and_heuristics),
-          TEST_ROW(certain_problems), TEST_ROW(spread_shapes),
+          TEST_ROW(lengths_of_the_kernels_own), TEST_ROW(conditions_are_met),
+          TEST_ROW(contradiction_is_not_reached), TEST_ROW(equal_names_are_equal_sizes),
+          TEST_ROW(helpers_and_methods), TEST_ROW(optional_argument_by_variant),
+          TEST_ROW(autotune_and_heuristics), TEST_ROW(certain_problems), TEST_ROW(spread_shapes),
           TEST_ROW(ranks_of_tensors_asked_for_the_same_strides), TEST_ROW(examples_are_complete),
           TEST_ROW(smallest_values), TEST_ROW(bounded), TEST_ROW(long_loops),
           TEST_ROW(tied_sizes_change_together), TEST_ROW(spread_of_a_number_is_an_error),

@@ -574,7 +574,14 @@ static Guess guess_new(Arena *arena, const SpecRequest *request) {
     return guess;
 }
 
-Spread spec_spread(Arena *arena, const SpecRequest *request, PlanConfiguration *configuration) {
+static bool is_stride_of(const Guess *guess, ParameterSet pointers, int stride) {
+    for (int p = 0; p < guess->count; p++)
+        if (set_has(pointers, p) && set_has(guess->facts[p].strides, stride)) return true;
+    return false;
+}
+
+Spread spec_spread(Arena *arena, const SpecRequest *request, ParameterSet wrong,
+                   PlanConfiguration *configuration) {
     Guess guess = guess_new(arena, request);
     guess.is_far = true;
     if (configuration->is_transposed) guess.extra = EXTRA_TRANSPOSED;
@@ -594,8 +601,8 @@ Spread spec_spread(Arena *arena, const SpecRequest *request, PlanConfiguration *
         } else {
             continue;
         }
-        bool is_choice = argument->is_caller_choice || spread == SPREAD_CHOICES;
-        spread = is_choice ? SPREAD_CHOICES : SPREAD_TENSORS;
+        bool is_choice = argument->is_caller_choice && is_stride_of(&guess, wrong, i);
+        if (spread != SPREAD_CHOICES) spread = is_choice ? SPREAD_CHOICES : SPREAD_TENSORS;
     }
     note_strides(&guess, configuration);
     return spread;

@@ -8,8 +8,9 @@
 Configurations spec_guess(Arena *arena, const SpecRequest *request, const PlanConfiguration *fixed,
                           Error *error);
 /// Puts the made-up strides of the kernel alone in the place of the launcher's, so far apart that no two rows meet, and
-/// forgets the extents.
-Spread spec_spread(Arena *arena, const SpecRequest *request, PlanConfiguration *configuration);
+/// forgets the extents. What callers choose counts where it is a stride of the tensors `wrong`, pointers by index.
+Spread spec_spread(Arena *arena, const SpecRequest *request, ParameterSet wrong,
+                   PlanConfiguration *configuration);
 /// The stride that is 0, of a tensor that the launcher expands; NULL: there is none.
 const char *spec_zero_stride(Arena *arena, const SpecRequest *request,
                              const PlanConfiguration *configuration);

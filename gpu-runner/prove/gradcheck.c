@@ -378,10 +378,22 @@ static bool has_shapes(const PlanConfiguration *configuration) {
     return true;
 }
 
+/// The tensors whose gradients were measured as wrong; all inputs where none was.
+static ParameterSet wrong_inputs(const CheckResult *result, int count) {
+    ParameterSet wrong = {0}, all = {0};
+    for (int k = 0; k < count; k++) {
+        const InputResult *input = &result->inputs[k];
+        set_add(&all, input->parameter);
+        if (input->directions && input->error >= DERIVATIVE_TOLERANCE)
+            set_add(&wrong, input->parameter);
+    }
+    return set_is_empty(wrong) ? all : wrong;
+}
+
 /// The shapes that a launcher's tensors are given may contradict each other, so that rows overlap, and so may strides that
 /// are made up. What goes wrong is tried with rows far apart; where the gradient is right then, the strides were to blame.
 static bool check_spread(Gradcheck *check, const PlanConfiguration *configuration,
-                         const CheckResult *result) {
+                         const CheckResult *result, int inputs) {
     bool is_launch = configuration->origin == SPEC_LAUNCHER;
     bool is_settled = result->cause == CHECK_CAUSE_LAUNCH || result->overwrites;
     if (check->budget.steps > check->most_steps || is_settled) return false;
@@ -395,7 +407,7 @@ static bool check_spread(Gradcheck *check, const PlanConfiguration *configuratio
     if (result->status == CHECK_INVALID && check->spread++ >= ENOUGH_SPREAD) return false;
     SpecRequest request = spec_request(check);
     PlanConfiguration other = configuration_copy(check->arena, configuration, 0);
-    Spread spread = spec_spread(check->arena, &request, &other);
+    Spread spread = spec_spread(check->arena, &request, wrong_inputs(result, inputs), &other);
     if (spread == SPREAD_NONE) return false;
     Problem problem;
     Error error = NULL;
@@ -490,7 +502,7 @@ static void check_one(Gradcheck *check, PlanConfiguration *configuration) {
             "the written module refuses such a tensor; pass `.contiguous()`",
             zero);
     }
-    if (check_spread(check, configuration, &result)) return;
+    if (check_spread(check, configuration, &result, problem.input_count)) return;
     bool may_overlap =
         is_of_guessed_ranks(configuration, &result, problem.input_count) ||
         (configuration->origin == SPEC_KERNEL && result.cause == CHECK_CAUSE_READERS_MEET);

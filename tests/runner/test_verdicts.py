@@ -266,6 +266,52 @@ def test_a_stride_that_a_helper_gives_is_no_choice_of_the_caller(tmp_path: Path)
     assert kernel["status"] == "proved", kernel["reason"]
 
 
+# Nothing says that `b` has as many rows as `a`. How far the rows of `z` lie apart is the caller's number, by which
+# `b` does not step.
+JOINED = (
+    HEAD
+    + """@triton.jit
+def joined_kernel(
+    a, b, y, z, sa_b, sa_t, sa_h, sa_d, sb_b, sb_t, sb_h, sb_d, sy_b, sy_t, sy_h, sy_d,
+    sz_b, sz_t, T, H, KEEP: tl.constexpr, MORE: tl.constexpr, DB: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr,
+):
+    batch = tl.program_id(0) // T
+    t = tl.program_id(0) % T
+    h = tl.arange(0, ROWS)[:, None]
+    i = tl.arange(0, BLOCK)[None, :]
+    old = batch * sa_b + t * sa_t + h * sa_h + i * sa_d
+    new = batch * sb_b + t * sb_t + h * sb_h + i * sb_d
+    out = batch * sy_b + t * sy_t + h * sy_h
+    inside, fresh = (h < H) & (i < KEEP), (h < H) & (i < DB)
+    tl.store(y + out + i * sy_d, tl.load(a + old, mask=inside, other=0.0), mask=inside)
+    tl.store(y + out + (KEEP + i) * sy_d, tl.load(b + new, mask=fresh, other=0.0), mask=fresh)
+    more = tl.sum(tl.load(a + old, mask=(h < H) & (i < MORE), other=0.0), axis=0)
+    cols = tl.arange(0, BLOCK)
+    tl.store(z + batch * sz_b + t * sz_t + cols, more, mask=cols < MORE)
+
+
+def joined(a, b, keep: int, more: int):
+    batch, T, H, _ = a.shape
+    DB = b.shape[-1]
+    y = torch.empty((batch, T, H, keep + DB), device=a.device)
+    z = torch.empty((batch, T, more), device=a.device)
+    joined_kernel[(batch * T,)](
+        a, b, y, z, *a.stride(), b.stride(0), b.stride(1), b.stride(2), b.stride(3), *y.stride(),
+        z.stride(0), z.stride(1), T, H, KEEP=keep, MORE=more, DB=DB,
+        ROWS=triton.next_power_of_2(H), BLOCK=triton.next_power_of_2(max(keep, more, DB)),
+    )
+    return y, z
+"""
+)
+
+
+def test_a_number_that_another_tensor_steps_by_blames_nobody(tmp_path: Path) -> None:
+    """What a caller chooses is certain for tensors that go by it. Rows of others overlap as shapes are made up."""
+    _, report = check(tmp_path, JOINED)
+    (kernel,) = report["kernels"]
+    assert kernel["status"] == "proved", kernel["reason"]
+
+
 # The first row has nothing to weigh: 0 / 0, which the scale of all rows meets.
 EMPTY_ROW = (
     HEAD

@@ -8,6 +8,7 @@
 #include "analysis/launches/launch_contents.h"
 #include "autodiff/derive.h"
 #include "autodiff/emit/emit.h"
+#include "autodiff/emit/emit_layout.h"
 #include "autodiff/findings.h"
 #include "autodiff/function/decorator_text.h"
 #include "autodiff/function/descriptor_text.h"
@@ -97,6 +98,38 @@ static const char *given_comment(Arena *arena, const Backward *result) {
     return buffer_text(&text);
 }
 
+/// A sentence in lines of comment.
+static void add_comment(Buffer *text, const char *sentence) {
+    size_t column = LINE_LIMIT;
+    for (const char *at = sentence; *at;) {
+        size_t size = strcspn(at, " ");
+        if (column + 1 + size > LINE_LIMIT) {
+            buffer_printf(text, "%s%*s#", at == sentence ? "" : "\n", INDENT, "");
+            column = INDENT + 1;
+        }
+        buffer_printf(text, " %.*s", (int)size, at);
+        column += 1 + size;
+        at += size + strspn(at + size, " ");
+    }
+    buffer_puts(text, "\n");
+}
+
+/// What the gradients assume and nothing checks, each once, whatever it is good for.
+static const char *assumption_comment(Arena *arena, const Backward *result) {
+    Buffer text = buffer_new(arena);
+    Map said = map_new(arena);
+    for (int i = 0; i < result->assumption_count; i++) {
+        if (result->assumptions[i].offsets) continue;
+        const char *what = result->assumptions[i].text, *purpose = strstr(what, ", so that ");
+        int size = purpose ? (int)(purpose - what) : (int)strlen(what);
+        const char *sentence = arena_printf(arena, "The gradient assumes that %.*s.", size, what);
+        if (map_has(&said, str_from(sentence))) continue;
+        map_set(&said, str_from(sentence), &said);
+        add_comment(&text, sentence);
+    }
+    return buffer_text(&text);
+}
+
 /// A kernel and what has to be known to launch it.
 static const char *emit_launch(Arena *arena, const Function *function, const BackwardLaunch *launch,
                                const char *grid, const Backward *result, const char **helpers) {
@@ -120,7 +153,8 @@ static void emit_variant(Arena *arena, const Variant *variant, WrapperKind wrapp
         BackwardLaunch *launch = &result->launches[i];
         const char *needed, *grid = "";
         if (!i)
-            grid = arena_printf(arena, "%s%s", grid_comment(arena, result, wrapper),
+            grid = arena_printf(arena, "%s%s%s", assumption_comment(arena, result),
+                                grid_comment(arena, result, wrapper),
                                 steps_comment(arena, result, wrapper));
         launch->kernel = parts[i].function->name;
         launch->is_tuned_before = i && result->kernel->definition->is_autotuned &&

@@ -169,6 +169,15 @@ static void note_size(ChosenBounds *bounds, Value *value) {
             map_set_pointer(&bounds->seen, form.base->terms[t].atoms[a], bounds);
 }
 
+/// Whether a flag decides about it: what it bounds under one flag may be without a bound under the other.
+static bool is_under_flag(const Op *op) {
+    for (const Region *region = op->parent; region->parent; region = region->parent->parent) {
+        const Op *around = region->parent;
+        if (around->code == OP_IF && around->operands[0]->type.is_constexpr) return true;
+    }
+    return false;
+}
+
 static bool visit_bound(void *context, Op *op) {
     ChosenBounds *bounds = context;
     switch (op->code) {
@@ -178,6 +187,7 @@ static bool visit_bound(void *context, Op *op) {
     case OP_GE:
     case OP_MINIMUM:
     case OP_MAXIMUM:
+        if (is_under_flag(op)) break;
         note_size(bounds, op->operands[0]);
         note_size(bounds, op->operands[1]);
         break;

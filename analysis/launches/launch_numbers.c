@@ -27,6 +27,7 @@ typedef struct NumberWalk {
     int depth;
     bool is_tensor;
     bool is_made;  // asked is only what tensors are made of, as in `torch.tensor(x.tolist())`
+    Str key;       // of what a launch spreads: its items by other names do not count; empty: all do
     bool is_cut, has_gradient;
 } NumberWalk;
 
@@ -136,6 +137,7 @@ typedef struct NumberSources {
     NumberWalk walk;
     Str name;  // `scale`, or `self.scale`
     bool is_attribute, is_bound, has_gradient;
+    bool is_module;  // a name of the module, which its functions may change
 } NumberSources;
 
 typedef struct TargetNames {
@@ -158,20 +160,72 @@ static bool binds(const NumberSources *sources, SyntaxNode target) {
     return names.found;
 }
 
+/// What a call puts into the container by that name, as `kept.append(x)` does; a null node for other calls.
+static SyntaxNode put_into(const NumberSources *sources, SyntaxNode call) {
+    static const char *const methods[] = {"append", "extend", "insert", "update", "setdefault"};
+    const NumberSearch *search = sources->walk.search;
+    SyntaxNode function = node_field(call, "function");
+    if (node_kind(function) != SYNTAX_ATTRIBUTE ||
+        !str_equal(text_of(search, node_field(function, "object")), sources->name))
+        return (SyntaxNode){0};
+    Str method = text_of(search, node_field(function, "attribute"));
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        if (str_is(method, methods[i])) return node_field(call, "arguments");
+    return (SyntaxNode){0};
+}
+
+/// Whether an assignment is to an item of the name (`kept["scale"] = x`).
+static bool is_item_of(const NumberSources *sources, SyntaxNode target) {
+    return !node_is_null(target) && node_kind(target) == SYNTAX_SUBSCRIPT &&
+           str_equal(text_of(sources->walk.search, node_field(target, "value")), sources->name);
+}
+
+typedef struct OwnNames {
+    const NumberSearch *search;
+    Str name;
+    bool is_bound, is_global;
+} OwnNames;
+
+static bool visit_own(void *context, SyntaxNode node) {
+    OwnNames *names = context;
+    SyntaxNode left = node_kind(node) == SYNTAX_ASSIGNMENT ? node_field(node, "left") : node;
+    if (node_kind(node) == SYNTAX_ASSIGNMENT)
+        names->is_bound |= str_equal(text_of(names->search, left), names->name);
+    if (node_kind(node) == SYNTAX_GLOBAL)
+        names->is_global |= strstr(str_dup(names->search->arena, text_of(names->search, node)),
+                                   str_dup(names->search->arena, names->name)) != NULL;
+    return true;
+}
+
+/// Whether a function has the name for itself, where another one of the file has it from the module.
+static bool has_own(const NumberSearch *search, const FunctionDefinition *function, Str name) {
+    if (!function) return false;
+    if (parameter_of(function, name) >= 0) return true;
+    OwnNames names = {.search = search, .name = name};
+    syntax_walk(function->body, visit_own, &names);
+    return names.is_bound && !names.is_global;
+}
+
 static bool visit_source(void *context, SyntaxNode node) {
     NumberSources *sources = context;
     SyntaxKind kind = node_kind(node);
-    if (kind == SYNTAX_FUNCTION && !sources->is_attribute) return false;
+    if (kind == SYNTAX_FUNCTION && !sources->is_attribute && !sources->is_module) return false;
     bool assigns = kind == SYNTAX_ASSIGNMENT || kind == SYNTAX_AUGMENTED_ASSIGNMENT ||
                    kind == SYNTAX_FOR || kind == SYNTAX_FOR_IN_CLAUSE;
     SyntaxNode value = {0};
     if (assigns && binds(sources, node_field(node, "left"))) value = node_field(node, "right");
     if (kind == SYNTAX_NAMED_EXPRESSION && binds(sources, node_field(node, "name")))
         value = node_field(node, "value");
+    bool is_whole = !node_is_null(value);
+    if (assigns && !is_whole && is_item_of(sources, node_field(node, "left")))
+        value = node_field(node, "right");
+    if (kind == SYNTAX_CALL) value = put_into(sources, node);
     if (node_is_null(value)) return true;
-    sources->is_bound = true;
     NumberWalk walk = sources->walk;
-    if (sources->is_attribute) walk.function = function_around(walk.search, node);
+    if (sources->is_attribute || sources->is_module)
+        walk.function = function_around(walk.search, node);
+    if (sources->is_module && has_own(walk.search, walk.function, sources->name)) return true;
+    sources->is_bound |= is_whole;
     follow(walk, value, &sources->has_gradient);
     return true;
 }
@@ -218,6 +272,19 @@ static bool visit_caller(void *context, SyntaxNode node) {
     return true;
 }
 
+/// What functions of the file keep under a name of the module, or of an object (`Box.scale`).
+static void follow_kept(NumberWalk *walk, Str name, bool is_module) {
+    NumberSearch *search = walk->search;
+    const char *key = arena_printf(search->arena, "module %d %.*s",
+                                   walk->is_tensor + 2 * walk->is_made, STR_ARGS(name));
+    if (map_has(&search->seen, str_from(key))) return;
+    map_set(&search->seen, str_from(key), ARENA_NEW(search->arena, bool));
+    NumberSources sources = {
+        .walk = *walk, .name = name, .is_attribute = !is_module, .is_module = is_module};
+    syntax_walk(syntax_root(search->module->tree), visit_source, &sources);
+    walk->has_gradient |= walk->is_tensor && sources.has_gradient;
+}
+
 /// What a name stands for: what is assigned to it here or in the function around, what callers pass for it.
 static void follow_name(NumberWalk *walk, Str name) {
     NumberSearch *search = walk->search;
@@ -249,6 +316,7 @@ static void follow_name(NumberWalk *walk, Str name) {
         if (!walk->is_tensor) syntax_walk(root, visit_caller, &callers);
         return;
     }
+    follow_kept(walk, name, true);
 }
 
 /// `self.scale`: what the methods of the class assign to it. A buffer of a module has no gradient.
@@ -354,6 +422,17 @@ static bool is_label(SyntaxNode node) {
             node_same(node_field(parent, "name"), node));
 }
 
+/// Whether an item may be the one that is asked for: by a string or a name of that text, or by something computed.
+static bool has_key(const NumberWalk *walk, SyntaxNode key) {
+    if (!walk->key.size) return true;
+    Str text = text_of(walk->search, key);
+    if (node_kind(key) == SYNTAX_STRING && text.size > 2)
+        text = (Str){text.data + 1, text.size - 2};
+    else if (node_kind(key) != SYNTAX_IDENTIFIER || node_kind(node_parent(key)) == SYNTAX_PAIR)
+        return true;
+    return str_equal(text, walk->key);
+}
+
 static bool visit_part(void *context, SyntaxNode node) {
     NumberWalk *walk = context;
     if (walk->search->is_found || walk->is_cut) return false;
@@ -365,9 +444,18 @@ static bool visit_part(void *context, SyntaxNode node) {
         Str member = text_of(walk->search, node_field(node, "attribute"));
         walk->is_cut = walk->is_tensor && cuts_gradient(member);
         if (walk->is_cut || torch_asks_only(member)) return false;
-        bool is_own = str_is(text_of(walk->search, node_field(node, "object")), "self");
+        SyntaxNode object = node_field(node, "object");
+        bool is_own = str_is(text_of(walk->search, object), "self");
         if (is_own) follow_attribute(walk, node);
+        if (!is_own && !walk->is_tensor && node_kind(object) == SYNTAX_IDENTIFIER)
+            follow_kept(walk, text_of(walk->search, node), false);
         return !is_own;
+    }
+    case SYNTAX_PAIR: return has_key(walk, node_field(node, "key"));
+    case SYNTAX_KEYWORD_ARGUMENT: {
+        SyntaxNode call = node_parent(node_parent(node));
+        bool is_item = str_is(text_of(walk->search, node_field(call, "function")), "dict");
+        return !is_item || has_key(walk, node_field(node, "name"));
     }
     case SYNTAX_IDENTIFIER:
         if (!is_label(node)) follow_name(walk, text_of(walk->search, node));
@@ -388,7 +476,7 @@ static void follow(NumberWalk walk, SyntaxNode expression, bool *has_gradient) {
 bool launch_number_read(Arena *arena, const Module *module, const LaunchSite *site, int parameter,
                         bool makes_tensors, NumberRead *read) {
     SyntaxNode node = launch_argument_node(module, site, parameter);
-    if (node_is_null(node) || !site->launcher) return false;
+    if (!site->launcher) return false;
     NumberSearch search = {.arena = arena,
                            .module = module,
                            .source = module->source,
@@ -396,6 +484,14 @@ bool launch_number_read(Arena *arena, const Module *module, const LaunchSite *si
                            .read = read};
     NumberWalk walk = {.search = &search, .function = site->launcher, .is_made = makes_tensors};
     bool has_gradient = false;
-    follow(walk, node, &has_gradient);
+    if (!node_is_null(node)) {
+        follow(walk, node, &has_gradient);
+        return search.is_found;
+    }
+    walk.key = site->kernel->parameters[parameter].name;
+    SyntaxNode list = node_field(site->call, "arguments");
+    for (uint32_t i = 0; i < node_child_count(list); i++)
+        if (node_kind(node_child(list, i)) == SYNTAX_DICTIONARY_SPLAT)
+            follow(walk, node_child(list, i), &has_gradient);
     return search.is_found;
 }

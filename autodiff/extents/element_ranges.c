@@ -6,6 +6,7 @@
 
 #include "analysis/build/infer.h"
 #include "analysis/build/value_poly.h"
+#include "autodiff/addresses/place.h"
 #include "autodiff/extents/mask_cuts.h"
 #include "autodiff/extents/program_splits.h"
 
@@ -268,21 +269,57 @@ static bool add_digit_ranges(StoredSearch *coverage, ElementRanges *cover) {
     return true;
 }
 
-bool element_ranges_at_most(StoredSearch *coverage, Op *op, ElementRanges *cover) {
+/// The digits of an access, what masks leave of them, and what is before them all.
+static bool find_most(StoredSearch *coverage, Op *op, const Poly **base) {
     Access access = access_of(coverage->arena, op);
     Type type = op->operands[0]->type;
     const Poly *weights[STORED_MOST_DIGITS];
-    bool done[STORED_MOST_CUTS] = {false};
-    *cover = (ElementRanges){0};
     coverage->split_count = 0;
     if (!access.offset.known || access.offset.rank > type.rank || !add_axes(coverage, op) ||
         !add_movers(coverage, access.offset.base) || !add_lanes(coverage, type) ||
-        !split_digits(coverage, access.offset.base, weights, &cover->base))
+        !split_digits(coverage, access.offset.base, weights, base))
         return false;
     for (int i = 0; i < access.offset.rank; i++)
         weights[coverage->lane + i] = with_programs(coverage, access.offset.lane[i]);
     for (int i = 0; i < coverage->count; i++) coverage->digits[i].weight = weights[i];
-    if (!add_most_conditions(coverage, &access)) return false;
+    return add_most_conditions(coverage, &access);
+}
+
+/// Whether a step is certainly more than what another digit reaches.
+static bool steps_over(Arena *arena, const Poly *step, const StoredDigit *other) {
+    const Poly *one = poly_constant(arena, 1);
+    if (!other->extent) return false;
+    const Poly *reach =
+        poly_multiply(arena, other->weight, poly_subtract(arena, other->extent, one));
+    if (!reach) return false;
+    return sizes_are_nonnegative(arena,
+                                 poly_subtract(arena, poly_subtract(arena, step, reach), one));
+}
+
+bool open_lanes_may_meet(StoredSearch *coverage, Op *access) {
+    Arena *arena = coverage->arena;
+    const Poly *base;
+    if (!find_most(coverage, access, &base)) return false;
+    for (int i = coverage->lane; i < coverage->count; i++) {
+        const StoredDigit *lane = &coverage->digits[i];
+        bool is_open = coverage->open_lanes >> (i - coverage->lane) & 1;
+        for (int c = 0; c < coverage->cut_count; c++)
+            is_open = is_open && poly_is_zero(coverage->cuts[c].weights[i]);
+        if (!is_open || poly_is_zero(lane->weight)) continue;
+        for (int k = 0; k < coverage->lane; k++) {
+            const StoredDigit *other = &coverage->digits[k];
+            if (poly_is_zero(other->weight) || poly_is_one(other->extent)) continue;
+            if (!steps_over(arena, other->weight, lane) && !steps_over(arena, lane->weight, other))
+                return true;
+        }
+    }
+    return false;
+}
+
+bool element_ranges_at_most(StoredSearch *coverage, Op *op, ElementRanges *cover) {
+    bool done[STORED_MOST_CUTS] = {false};
+    *cover = (ElementRanges){0};
+    if (!find_most(coverage, op, &cover->base)) return false;
     for (int i = 0; i < coverage->cut_count; i++)
         if (!done[i] && !cut_is_vacuous(coverage, &coverage->cuts[i]))
             add_range_below(coverage, i, done, cover);

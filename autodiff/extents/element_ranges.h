@@ -29,5 +29,8 @@ bool element_ranges(StoredSearch *coverage, Op *store, ElementRanges *cover);
 /// What an access touches at most, with `is_most` set: two of its programs, iterations and lanes touch one element only where two
 /// sums of these ranges are one. False where that is not known.
 bool element_ranges_at_most(StoredSearch *coverage, Op *access, ElementRanges *cover);
+/// With `is_most` set: whether lanes that a mask ends by something that is not understood (a length in memory) may, without it, reach
+/// to where another program or iteration begins.
+bool open_lanes_may_meet(StoredSearch *coverage, Op *access);
 
 #endif

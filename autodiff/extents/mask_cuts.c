@@ -58,9 +58,38 @@ enum { MASK_STEPS = 200 };
 static bool add_mask(StoredSearch *coverage, Value *mask, bool is_denied, const int *lanes,
                      int rank, int *steps);
 
+static bool has_cut(const StoredSearch *coverage, const MaskCut *cuts, int count,
+                    const MaskCut *cut) {
+    for (int i = 0; i < count; i++)
+        if (cuts_are_equal(coverage, &cuts[i], cut) && poly_equal(cuts[i].bound, cut->bound))
+            return true;
+    return false;
+}
+
+/// A mask that a branch chose, at most: the one may leave what the other cuts off.
+static bool add_chosen_at_most(StoredSearch *coverage, const Value *mask, bool is_denied,
+                               const int *lanes, int rank, int *steps) {
+    MaskCut first[STORED_MOST_CUTS];
+    int before = coverage->cut_count, count = 0, kept = before;
+    for (int side = 0; side < 2; side++) {
+        Value *end = region_terminator(mask->op->regions[side])->operands[mask->index];
+        coverage->cut_count = before;
+        if (!add_mask(coverage, end, is_denied, lanes, rank, steps)) return false;
+        if (side) break;
+        count = coverage->cut_count - before;
+        for (int i = 0; i < count; i++) first[i] = coverage->cuts[before + i];
+    }
+    for (int i = before; i < coverage->cut_count; i++)
+        if (has_cut(coverage, first, count, &coverage->cuts[i]))
+            coverage->cuts[kept++] = coverage->cuts[i];
+    coverage->cut_count = kept;
+    return true;
+}
+
 /// A mask that a branch chose: what both have.
 static bool add_chosen(StoredSearch *coverage, const Value *mask, bool is_denied, const int *lanes,
                        int rank, int *steps) {
+    if (coverage->is_most) return add_chosen_at_most(coverage, mask, is_denied, lanes, rank, steps);
     for (int side = 0; side < 2; side++) {
         Value *end = region_terminator(mask->op->regions[side])->operands[mask->index];
         if (!add_mask(coverage, end, is_denied, lanes, rank, steps)) return false;

@@ -8,8 +8,8 @@
 #include "analysis/module/module_scope.h"
 #include "analysis/syntax/syntax_nodes.h"
 #include "autodiff/function/function_text.h"
+#include "autodiff/launcher/host_guards.h"
 #include "autodiff/launcher/scalar_tensors.h"
-#include "autodiff/launcher/whole_views.h"
 #include "autodiff/module/helpers.h"
 #include "autodiff/module/hoist.h"
 #include "autodiff/module/module_launchers.h"
@@ -83,7 +83,7 @@ static void write_items(ModuleWriter *writer, Buffer *out) {
         Str text = launcher ? str_from(launcher) : source_slice(item->range);
         bool is_kernel = item->function && item->function->is_jit;
         if (is_definition && !is_kernel)
-            text = str_from(whole_views_text(writer->arena, str_dup(writer->arena, text)));
+            text = str_from(host_guards_text(writer->arena, str_dup(writer->arena, text)));
         if (item->given.size) buffer_printf(out, "%.*s\n", STR_ARGS(item->given));
         buffer_printf(out, "%.*s\n", STR_ARGS(text));
         after_definition = is_definition;
@@ -362,6 +362,9 @@ static bool binds_early(const ModuleWriter *writer, const char *name) {
 static void write_imports(const ModuleWriter *writer, Buffer *out, const char *body) {
     if (writer->wrapper == WRAPPER_TRITON_OP && strstr(body, "typing."))
         buffer_puts(out, "import typing\n\n");
+    if (writer->wrapper != WRAPPER_NONE && strstr(body, "_read_number(") &&
+        !binds_early(writer, "warnings"))
+        buffer_puts(out, "import warnings\n\n");
     if (writer->wrapper != WRAPPER_NONE && !binds_early(writer, "torch"))
         buffer_puts(out, "import torch\n");
     if (!binds_early(writer, "triton")) buffer_puts(out, "import triton\n");

@@ -216,6 +216,9 @@ static void note_access(TensorSearch *search, Op *op) {
         return;  // places of which nothing is taken for granted
     else
         is_known = digit_ranges(search, op, &ranges);
+    if (!is_known && access.offset.known && open_lanes_may_meet(search->coverage, op))
+        map_set_pointer(&search->state->stores.ends_unknown,
+                        parameter_of_root(search->state, access.parameter), op);
     TensorSteps *tensor = tensor_of(search, access.parameter);
     LIST_PUSH(search->arena, &tensor->accesses, op);
     if (!guard || !is_known) tensor->is_open = true;

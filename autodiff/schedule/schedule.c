@@ -99,6 +99,20 @@ static void assume_told(Differentiation *state, const Accumulation *statement, c
               (Assumption){.text = text, .range = store->range});
 }
 
+/// What is assumed where only a mask that is not understood (a length in memory) ends a row before the next one begins.
+static void assume_ended(Differentiation *state, const Accumulation *statement) {
+    const char *name = statement->input->name;
+    if (!map_has_pointer(&state->stores.ends_unknown, statement->input)) return;
+    const char *text = arena_printf(state->arena,
+                                    "masks end each row of `%s` before the next one begins, so "
+                                    "that programs share no elements of it",
+                                    name);
+    for (LIST_EACH(int, i, state->stores.assumptions))
+        if (strcmp(state->stores.assumptions.items[i].text, text) == 0) return;
+    LIST_PUSH(state->arena, &state->stores.assumptions,
+              (Assumption){.text = text, .range = statement->range});
+}
+
 /// What was found for a statement when its address was looked at.
 typedef struct KnownRows {
     const Value *pointer;
@@ -375,7 +389,10 @@ static void schedule_group(Differentiation *state, Gradient *gradient, Accumulat
                 adds[make_ordered(state, group, k, i)] = gradient->is_sum = true;
     for (int i = 0; i < count; i++) {
         const Op *told_by = statement_sharing(state, &group[i]).told_by;
-        if (told_by) assume_told(state, &group[i], told_by);
+        if (told_by)
+            assume_told(state, &group[i], told_by);
+        else
+            assume_ended(state, &group[i]);
     }
     for (int i = 0; i < count; i++)
         adds[i] ? make_update(&group[i], state->backward) : make_store(&group[i], state->backward);

@@ -122,6 +122,7 @@ typedef struct StoreState {
     Map told;  // statements that add to gradients -> what such a load tells of their rows (schedule.c)
     LIST(Assumption) assumptions;
     LIST(StepCheck) steps;  // what the Function looks at (programs/steps.h)
+    Map ends_unknown;  // parameters of the primal: masks end their rows by something that is not understood (a length in memory)
 } StoreState;
 
 /// Which pointers may be to float64 (widths.h).

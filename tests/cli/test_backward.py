@@ -676,3 +676,44 @@ def test_many_stores_to_one_tensor_need_little_memory(workspace: Workspace) -> N
     assert run.returncode == 0, run.stderr
     backward = run.stdout[run.stdout.index("def kernel_backward(") :]
     assert backward.count("dy_ptr + ") == 600
+
+
+ENDED = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x_ptr, ends_ptr, y_ptr, step, n, B: tl.constexpr):
+    row = tl.program_id(0)
+    end = {end}
+    lanes = tl.arange(0, B)
+    x = tl.load(x_ptr + row * {step} + lanes, mask=lanes < end, other=0.0)
+    tl.store(y_ptr + row, tl.sum(x * x))
+
+
+def run(x, ends, n):
+    y = torch.empty(x.shape[0], dtype=x.dtype)
+    k[(x.shape[0],)](x, ends, y, x.stride(0), x.shape[1], B=16)
+    return y
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "step", "is_said"),
+    [
+        ("tl.load(ends_ptr + row)", "step", True),
+        ("tl.load(ends_ptr + row)", "B", False),
+        ("n", "step", False),
+        ("tl.minimum(tl.load(ends_ptr + row), n)", "step", True),
+    ],
+)
+def test_rows_that_only_memory_ends(
+    workspace: Workspace, end: str, step: str, is_said: bool
+) -> None:
+    """It is said on stderr, and above what is written."""
+    workspace.write({"a.py": ENDED.format(end=end, step=step)})
+    result = workspace.tad("--backward", "a.py", "--no-proof")
+    assert ("masks end each row of `x_ptr` before the next one" in result.stderr) == is_said
+    assert ("# The gradient assumes that masks end each row" in result.stdout) == is_said

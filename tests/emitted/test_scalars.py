@@ -192,7 +192,8 @@ def test_numbers_have_no_gradient(before: str, value: str, tmp_path: Path) -> No
     is_cut = any(word in value for word in (".detach()", ".data"))
     note = "`alpha` of `scaled` has no gradient, so "
     assert (note in text) == (reads and not is_cut), text[:400]
-    assert value in text[text.index("def run(") :]
+    # whether an undeclared argument is a tensor is asked at the call
+    assert value.replace("float(alpha)", "_read_number(alpha)") in text[text.index("def run(") :]
 
 
 NUMBERS = """import torch
@@ -248,6 +249,20 @@ LOST_NUMBERS = [  # what is passed, and the tensor that is named
         "def inner(y):\n        return launch(y, s)\n\n    s = min(t.sum().item(), 1)\n    return inner(x)",
         "t.sum()",
     ),
+    ("KEPT['s'] = t.item()\n    return launch(x, KEPT['s'])\n\n\nKEPT = {}", "t"),
+    (
+        "keep(t)\n    return launch(x, KEPT[0])\n\n\ndef keep(a):\n    KEPT.append(a.item())\n\n\nKEPT = []",
+        "a",
+    ),
+    ("KEPT.update(s=t.item())\n    return launch(x, KEPT['s'])\n\n\nKEPT = {}", "t"),
+    ("KEPT['t'] = t\n    return launch(x, max(KEPT['t'].item(), 0.0))\n\n\nKEPT = {}", "KEPT['t']"),
+    ("kept = {}\n    kept['s'] = t.item()\n    return launch(x, kept['s'])", "t"),
+    ("Layer.gain = t.item()\n    return launch(x, Layer.gain)", "t"),
+    (
+        "y = torch.empty_like(x)\n    scaled[(1,)](x, y, **options(t, 8))\n    return y\n\n\n"
+        "def options(a, n):\n    return {'alpha': max(a.item(), 0), 'n': n, 'BLOCK': 8}",
+        "a",
+    ),
 ]
 MADE_TENSORS = [  # the expression that is scaled, and the tensor that is named; None: nothing is said
     ("torch.tensor(t.tolist())", "t"),
@@ -266,6 +281,8 @@ MEANT_NUMBERS = [
     "return launch(x, torch.rand(1).item())",
     "return launch(x, float(t.numel()))",
     "return launch(x, max(torch.tensor(1.0 / len(t)).item(), 0.5))",
+    "return launch(x, KEPT['s'])\n\n\nKEPT = {'s': 2.0}\n\n\ndef other(t):\n    KEPT = {}\n    KEPT['s'] = t.item()",
+    "y = torch.empty_like(x)\n    scaled[(1,)](x, y, **{'alpha': 2.0, 'n': t.sum().item(), 'BLOCK': 8})\n    return y",
 ]
 
 

@@ -10,6 +10,7 @@ import re
 import signal
 import sys
 import traceback
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -157,7 +158,8 @@ class Measurement:
         self.finite = [torch.isfinite(output) for output in base]
         self.upstream = [torch.tensor(self.random.uniform(-1, 1, o.shape)) for o in base]
         try:
-            with limited(self.seconds):
+            with limited(self.seconds), warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
                 self.watch.start(guards=not outside)
                 answer = self.backward(plain)
         except TooLongError:
@@ -170,9 +172,13 @@ class Measurement:
             return {**result, "outcome": "wrong", "detail": f"memory: {self.watch.outside}"}
         try:
             with limited(4 * self.seconds):
-                return {**result, **self.compare(module, text, answer)}
+                found = self.compare(module, text, answer)
         except TooLongError:
             return {**result, "outcome": "broken", "detail": "the differences take too long"}
+        ours = [str(w.message) for w in said if w.filename == str(self.written)]
+        if found["outcome"] == "wrong" and ours:
+            found = {"outcome": "loud", "detail": f"{ours[0]}; {found['detail']}"}
+        return {**result, **found}
 
     def backward(self, plain: list) -> dict[str, torch.Tensor] | str:
         """Gradients by the emitted module, or how its outputs differ from the original's."""

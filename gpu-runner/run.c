@@ -131,7 +131,7 @@ static Json *run_kernel(Arena *arena, const Json *params, Sources *sources,
     Executor executor = executor_new(arena, &problem);
     executor.interp->options.own_types = executor.interp->options.allow_tf32 = own_types;
     executor.keeps_in = arena;
-    CudaUse use = {.arena = arena, .before = device_times()};
+    CudaUse use = {.arena = arena, .before = device_times(), .interpreting = interp_seconds()};
     bool on_gpu = device_is_eager() && !own_types;
     if (on_gpu) device_limit(budget.deadline);
     Execution execution =

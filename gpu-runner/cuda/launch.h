@@ -10,8 +10,9 @@
 typedef struct CudaUse {
     Arena *arena;  // of the sentence
     int64_t launches;
-    int64_t backwards;   // of them, of backward kernels
-    DeviceTimes before;  // when the request began
+    int64_t backwards;    // of them, of backward kernels
+    DeviceTimes before;   // when the request began
+    double interpreting;  // interp_seconds(), then
     Error refused;  // why the cpu backend ran what the GPU should have, the first time; or NULL
 } CudaUse;
 

@@ -3,10 +3,12 @@
 
 #include <string.h>
 
-static const MemoryFinding *first_outside(const VirtualMemory *memory) {
-    for (LIST_EACH(int, i, memory->findings))
-        if (memory->findings.items[i].kind == FINDING_OUT_OF_BOUNDS)
+static const MemoryFinding *first_fault(const VirtualMemory *memory) {
+    for (LIST_EACH(int, i, memory->findings)) {
+        FindingKind kind = memory->findings.items[i].kind;
+        if (kind == FINDING_OUT_OF_BOUNDS || kind == FINDING_MISALIGNED)
             return &memory->findings.items[i];
+    }
     return NULL;
 }
 
@@ -21,6 +23,7 @@ FaultPlace fault_seek(Executor *executor, int launch) {
                               : execution_actuals(executor, &run, launch);
     const int64_t *grid = own && own->grid ? own->grid : problem->configuration->grid;
     Interp *interp = executor->interp;
+    run.memory->by_bytes = true;
     interp_begin(interp, run.memory, own ? own->function : problem->forward, tiles, grid);
     int64_t count = grid[0] * grid[1] * grid[2];
     for (int64_t i = 0; i < count && !place.error && !place.finding; i++) {
@@ -28,7 +31,7 @@ FaultPlace fault_seek(Executor *executor, int launch) {
         place.program[1] = i / grid[0] % grid[1];
         place.program[2] = i / grid[0] / grid[1];
         place.error = interp_program(interp, place.program);
-        place.finding = first_outside(run.memory);
+        place.finding = first_fault(run.memory);
     }
     if (!place.error) return place;
     place.loop_line = interp->loop_line;

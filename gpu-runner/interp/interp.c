@@ -351,6 +351,7 @@ static void run_type_of(Interp *interp, const Op *op) {
 static void run_hint(Interp *interp, const Op *op) {
     if (op->result_count == 0) return;
     Tile *first = operand_at(interp, op, 0);
+    if (interp->memory->by_bytes && first) promise_check(interp, op, first);
     interp_result(interp, op,
                   first ? tile_retain(first) : tile_special(&interp->pool, TILE_NONE, NULL));
 }
@@ -449,16 +450,27 @@ Error interp_program(Interp *interp, const int64_t program[3]) {
     return NULL;
 }
 
-Error interp_launch(Interp *interp, VirtualMemory *memory, const Function *function,
-                    Tile *const *arguments, const int64_t grid[3], bool reversed) {
-    interp_begin(interp, memory, function, arguments, grid);
+static _Thread_local double spent_s;
+
+double interp_seconds(void) { return spent_s; }
+
+static Error launch_programs(Interp *interp, const int64_t grid[3], bool reversed) {
     int64_t count = grid[0] * grid[1] * grid[2];
     for (int64_t i = 0; i < count; i++) {
         int64_t at = reversed ? count - 1 - i : i;
         int64_t program[3] = {at % grid[0], at / grid[0] % grid[1], at / grid[0] / grid[1]};
         Error error = interp_program(interp, program);
-        memory->steps = interp->steps;
+        interp->memory->steps = interp->steps;
         if (error) return error;
     }
     return NULL;
+}
+
+Error interp_launch(Interp *interp, VirtualMemory *memory, const Function *function,
+                    Tile *const *arguments, const int64_t grid[3], bool reversed) {
+    double since = clock_seconds();
+    interp_begin(interp, memory, function, arguments, grid);
+    Error error = launch_programs(interp, grid, reversed);
+    spent_s += clock_seconds() - since;
+    return error;
 }

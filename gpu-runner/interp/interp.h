@@ -61,6 +61,8 @@ Interp *interp_new(Arena *arena, const InterpOptions *options);
 /// of `function` (borrowed). A sentence with the line where a program cannot go on.
 Error interp_launch(Interp *interp, VirtualMemory *memory, const Function *function,
                     Tile *const *arguments, const int64_t grid[3], bool reversed);
+/// What this thread spent in interp_launch, from its start.
+double interp_seconds(void);
 /// One program of a launch; the caller has begun it with interp_begin.
 void interp_begin(Interp *interp, VirtualMemory *memory, const Function *function,
                   Tile *const *arguments, const int64_t grid[3]);
@@ -90,6 +92,8 @@ void interp_count(Interp *interp, int64_t elements);
 /// Operands by position (NULL where omitted or None) or by the row's parameter name.
 Tile *operand_at(Interp *interp, const Op *op, int index);
 Tile *operand_named(Interp *interp, const Op *op, const char *name);
+/// Of a hint: a finding where it promises what the value is not.
+void promise_check(Interp *interp, const Op *op, const Tile *tile);
 Tile *operand_number(Interp *interp, const Op *op, int index);  // a number tile, else stops
 int64_t operand_int(Interp *interp, const Op *op, const char *name, int64_t missing);
 bool operand_flag(Interp *interp, const Op *op, const char *name, bool missing);

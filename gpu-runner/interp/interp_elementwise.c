@@ -343,6 +343,12 @@ static Tile *run_pointers(Interp *interp, OpCode code, Tile *const *operands) {
     Tile *offset = pointer == operands[0] ? operands[1] : operands[0];
     if (tile_is_float(offset)) interp_stop(interp, "a pointer plus a float");
     Tile *wide = cast_number(interp, offset, DTYPE_INT64);
+    int64_t step = memory_step(interp->memory, pointer->dtype);
+    if (step != 1) {
+        Tile *bytes = tile_like(&interp->pool, wide, DTYPE_INT64);
+        for (int64_t i = 0; i < wide->count; i++) bytes->integer[i] = wide->integer[i] * step;
+        wide = interp_consume(interp, wide, bytes);
+    }
     Tile *pair[2] = {operands[0] == pointer ? pointer : wide,
                      operands[0] == pointer ? wide : pointer};
     Tile *result = run_integers(interp, code, pair, 2, DTYPE_INT64, pointer->dtype, TILE_POINTER);

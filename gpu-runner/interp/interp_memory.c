@@ -49,11 +49,12 @@ static AccessLanes block_lanes(Interp *interp, const Tile *block, const int64_t 
         interp_stop(interp, "a block whose shape or strides have another rank than the block");
     AccessLanes lanes = lanes_new(interp, rank, block->dims, block->dtype);
     int64_t base = block->items[0]->integer[0], at[TYPE_MAX_RANK] = {0};
+    int64_t step = memory_step(interp->memory, block->dtype);
     for (int64_t i = 0; i < lanes.count; i++) {
         int64_t address = base;
         for (int d = 0; d < rank; d++) {
             int64_t index = offsets[d] + at[d];
-            address += index * strides[d];
+            address += index * strides[d] * step;
             if ((checked >> d) & 1 && (index < 0 || index >= shape[d])) lanes.on[i] = 0;
         }
         lanes.addresses[i] = address;
@@ -138,6 +139,7 @@ static Tile *load_lanes(Interp *interp, const AccessLanes *lanes, Fill fill) {
         Element element = {.number = fill.number, .integer = (int64_t)fill.number};
         if (lanes->on[i]) {
             memory->lane = i;
+            memory_check_alignment(memory, lanes->addresses[i], lanes->dtype, "reads");
             if (!memory_load(memory, lanes->addresses[i], &element))
                 interp_stop(interp, "loads through " NOT_AN_ADDRESS);
         } else if (fill.other) {
@@ -182,6 +184,7 @@ static void store_lanes(Interp *interp, const AccessLanes *lanes, Tile *value) {
         if (wide->tangent) element.tangent = wide->tangent[i];
         if (wide->poison) element.poison = wide->poison[i];
         memory->lane = i;
+        memory_check_alignment(memory, lanes->addresses[i], lanes->dtype, "writes");
         if (!memory_store(memory, lanes->addresses[i], element))
             interp_stop(interp, "stores through " NOT_AN_ADDRESS);
     }
@@ -307,6 +310,8 @@ static Tile *atomic_lanes(Interp *interp, OpCode code, const AccessLanes *lanes,
     Tile *compared = expected ? wide_operand(interp, lanes, expected) : NULL;
     for (int64_t i = 0; i < lanes->count; i++) {
         Element element = {0};
+        if (lanes->on[i])
+            memory_check_alignment(memory, lanes->addresses[i], lanes->dtype, "atomically updates");
         if (lanes->on[i] && !memory_load_atomic(memory, lanes->addresses[i], &element))
             interp_stop(interp, "updates through " NOT_AN_ADDRESS);
         if (old->number)
@@ -421,9 +426,11 @@ static AccessLanes gathered_lanes(Interp *interp, const Op *op) {
         interp_stop(interp, "gather and scatter need a descriptor of rank 2 and a tile of rows");
     int64_t dims[2] = {rows->count, descriptor->dims[1]};
     AccessLanes lanes = lanes_new(interp, 2, dims, descriptor->dtype);
+    int64_t step = memory_step(interp->memory, descriptor->dtype);
     for (int64_t i = 0; i < lanes.count; i++) {
         int64_t row = tile_integer_at(rows, i / dims[1]), at = column + i % dims[1];
-        lanes.addresses[i] = descriptor->items[0]->integer[0] + row * strides[0] + at * strides[1];
+        lanes.addresses[i] =
+            descriptor->items[0]->integer[0] + (row * strides[0] + at * strides[1]) * step;
         lanes.on[i] = row >= 0 && row < shape[0] && at >= 0 && at < shape[1];
     }
     return lanes;

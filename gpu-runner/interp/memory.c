@@ -143,10 +143,18 @@ static Page *page_of(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset
 // Half of what an offset holds: what is further away has run over into the neighbouring buffer's numbers.
 #define FARTHEST_OFFSET ((int64_t)1 << 46)
 
+static int64_t floor_quotient(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+
+int64_t memory_step(const VirtualMemory *memory, DTypeCode dtype) {
+    int bits = dtype_bits(dtype);
+    return memory->by_bytes && bits > 8 ? bits / 8 : 1;
+}
+
 static MemoryBuffer *buffer_at(VirtualMemory *memory, int64_t address, int64_t *offset,
                                const char *verb) {
     MemoryBuffer *buffer = memory_buffer(memory, address);
     *offset = address_offset(address);
+    if (buffer) *offset = floor_quotient(*offset, memory_step(memory, buffer->dtype));
     if (!buffer) {
         memory_report(memory, FINDING_OUT_OF_BOUNDS, true, NULL,
                       "%s through an integer that is no address", verb);
@@ -168,6 +176,16 @@ static MemoryBuffer *buffer_at(VirtualMemory *memory, int64_t address, int64_t *
                       "%s element %lld of %s, which has %lld", verb, (long long)*offset,
                       buffer->name, (long long)buffer->extent);
     return buffer;
+}
+
+void memory_check_alignment(VirtualMemory *memory, int64_t address, DTypeCode dtype,
+                            const char *verb) {
+    const MemoryBuffer *buffer = memory_buffer(memory, address);
+    int64_t step = memory_step(memory, dtype), offset = address_offset(address);
+    if (!buffer || offset % step == 0) return;
+    memory_report(memory, FINDING_MISALIGNED, true, buffer,
+                  "%s at byte %lld of %s, which is no multiple of the %lld bytes of its type", verb,
+                  (long long)offset, buffer->name, (long long)step);
 }
 
 static void element_read(const MemoryBuffer *buffer, const Page *page, int at, Element *element) {
@@ -514,6 +532,7 @@ const char *finding_name(FindingKind kind) {
     case FINDING_RACE: return "race";
     case FINDING_UNINITIALISED_READ: return "uninitialised-read";
     case FINDING_POISON: return "undefined-value";
+    case FINDING_MISALIGNED: return "misaligned";
     case FINDING_UNSUPPORTED: break;
     }
     return "unsupported";

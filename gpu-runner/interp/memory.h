@@ -83,6 +83,7 @@ typedef enum FindingKind {
     FINDING_UNINITIALISED_READ,
     FINDING_POISON,
     FINDING_UNSUPPORTED,
+    FINDING_MISALIGNED,  // with `by_bytes`
 } FindingKind;
 
 typedef struct MemoryFinding {
@@ -103,6 +104,7 @@ typedef struct VirtualMemory {
     Findings findings;
     bool fills_zero;       // masked-off loads without `other` read 0
     bool rounds_contents;  // what buffers hold at first are numbers of their types
+    bool by_bytes;  // addresses count bytes, as a GPU's do: what does not fit its type is a finding
     bool
         zeros_yield;  // of two programs that store to an element of a gradient, one a 0, the other counts
     int64_t zeros_yielded;  // how often one did
@@ -135,6 +137,12 @@ static inline int64_t address_make(int id, int64_t offset) {
 static inline int64_t address_offset(int64_t address) {
     return (address & (((int64_t)1 << 48) - 1)) - ((int64_t)1 << 47);
 }
+
+/// What an address grows by from one element to the next.
+int64_t memory_step(const VirtualMemory *memory, DTypeCode dtype);
+/// A finding where an element of `dtype` cannot be at that address; `verb`: what a lane does there.
+void memory_check_alignment(VirtualMemory *memory, int64_t address, DTypeCode dtype,
+                            const char *verb);
 
 typedef struct Element {
     double number;

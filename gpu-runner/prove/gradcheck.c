@@ -782,10 +782,11 @@ static void check_filled(Gradcheck *check, Configurations *candidates, ProgressC
 
 Json *request_gradcheck(Arena *arena, const Json *params, const atomic_bool *cancelled,
                         ProgressCallback *progress, void *context, Error *error) {
-    Gradcheck check = {.arena = arena,
-                       .params = params,
-                       .started = clock_seconds(),
-                       .cuda = {.arena = arena, .before = device_times()}};
+    Gradcheck check = {
+        .arena = arena,
+        .params = params,
+        .started = clock_seconds(),
+        .cuda = {.arena = arena, .before = device_times(), .interpreting = interp_seconds()}};
     check.seed = hash_mix((uint64_t)json_get_number(params, "seed", 0) + 1);
     check.most_seconds = json_get_number(params, "max_seconds", DEFAULT_SECONDS);
     check.most_steps = (int64_t)json_get_number(params, "max_steps", (double)MOST_STEPS);

@@ -176,6 +176,7 @@ Json *cuda_json(Arena *arena, const CudaUse *use) {
     json_set_number(seconds, "compiling", now.compiling - use->before.compiling);
     json_set_number(seconds, "copying", now.copying - use->before.copying);
     json_set_number(seconds, "running", now.running - use->before.running);
+    json_set_number(seconds, "interpreting", interp_seconds() - use->interpreting);
     if (now.opening > 0) json_set(json, "seconds", seconds);
     if (use->refused) json_set_string(json, "refused", use->refused);
     if (device_is_lost()) json_set_bool(json, "lost", true);

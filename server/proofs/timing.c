@@ -190,10 +190,7 @@ static const char *fault_place(Timing *timing, int line) {
 /// Why the interpreter has no place for a fault.
 static const char *not_found(Arena *arena, const char *refused, const char *why) {
     if (strstr(refused, ", 716)") && strcmp(why, "no program left a tensor") == 0)
-        return arena_printf(arena,
-                            "%s; no program left a tensor: a pointer that was cast, or moved by "
-                            "bytes, does not fit its type",
-                            refused);
+        why = "no program left a tensor, and each address fits its type";
     if (is_endless(refused) && strcmp(why, "no program left a tensor") == 0)
         why = "there all programs ended";
     return arena_printf(arena, "%s; the interpreter did not find where: %s", refused, why);

@@ -61,8 +61,8 @@ def test_its_kernels_are_compiled_beside_each_other(stand_in: str, tmp_path: Pat
     assert len(counts) == 4
     assert max(counts) > 1 or os.cpu_count() == 1
     seconds = got["cuda"]["seconds"]
-    assert set(seconds) == {"opening", "compiling", "copying", "running"}
-    assert all(value > 0 for value in seconds.values())
+    assert set(seconds) == {"opening", "compiling", "copying", "running", "interpreting"}
+    assert all(value > 0 for name, value in seconds.items() if name != "interpreting")
     assert sum(seconds.values()) < got["seconds"]
 
 

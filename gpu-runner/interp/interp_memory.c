@@ -139,7 +139,8 @@ static Tile *load_lanes(Interp *interp, const AccessLanes *lanes, Fill fill) {
         Element element = {.number = fill.number, .integer = (int64_t)fill.number};
         if (lanes->on[i]) {
             memory->lane = i;
-            memory_check_alignment(memory, lanes->addresses[i], lanes->dtype, "reads");
+            if (memory->by_bytes)
+                memory_check_alignment(memory, lanes->addresses[i], lanes->dtype, "reads");
             if (!memory_load(memory, lanes->addresses[i], &element))
                 interp_stop(interp, "loads through " NOT_AN_ADDRESS);
         } else if (fill.other) {
@@ -184,7 +185,8 @@ static void store_lanes(Interp *interp, const AccessLanes *lanes, Tile *value) {
         if (wide->tangent) element.tangent = wide->tangent[i];
         if (wide->poison) element.poison = wide->poison[i];
         memory->lane = i;
-        memory_check_alignment(memory, lanes->addresses[i], lanes->dtype, "writes");
+        if (memory->by_bytes)
+            memory_check_alignment(memory, lanes->addresses[i], lanes->dtype, "writes");
         if (!memory_store(memory, lanes->addresses[i], element))
             interp_stop(interp, "stores through " NOT_AN_ADDRESS);
     }
@@ -310,7 +312,7 @@ static Tile *atomic_lanes(Interp *interp, OpCode code, const AccessLanes *lanes,
     Tile *compared = expected ? wide_operand(interp, lanes, expected) : NULL;
     for (int64_t i = 0; i < lanes->count; i++) {
         Element element = {0};
-        if (lanes->on[i])
+        if (lanes->on[i] && memory->by_bytes)
             memory_check_alignment(memory, lanes->addresses[i], lanes->dtype, "atomically updates");
         if (lanes->on[i] && !memory_load_atomic(memory, lanes->addresses[i], &element))
             interp_stop(interp, "updates through " NOT_AN_ADDRESS);

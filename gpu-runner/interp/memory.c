@@ -154,7 +154,8 @@ static MemoryBuffer *buffer_at(VirtualMemory *memory, int64_t address, int64_t *
                                const char *verb) {
     MemoryBuffer *buffer = memory_buffer(memory, address);
     *offset = address_offset(address);
-    if (buffer) *offset = floor_quotient(*offset, memory_step(memory, buffer->dtype));
+    if (buffer && memory->by_bytes)
+        *offset = floor_quotient(*offset, memory_step(memory, buffer->dtype));
     if (!buffer) {
         memory_report(memory, FINDING_OUT_OF_BOUNDS, true, NULL,
                       "%s through an integer that is no address", verb);

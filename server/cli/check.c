@@ -174,7 +174,8 @@ static Error options_refuse(Arena *arena, const Options *options, Shard *shard) 
 /// The file of `--results`: with all findings, whatever a baseline knows.
 static void write_results(const FileCheck *check) {
     Report *report = check->report;
-    ResultsPart part = {check->shard.number, check->shard.count, check->shard.tree};
+    ResultsPart part = {check->shard.number, check->shard.count, check->shard.tree,
+                        shard_words(report->arena, check->options)};
     Output output = {.path = check->options->results,
                      .is_ours = results_are_ours,
                      .is_forced = check->options->force,

@@ -1,5 +1,6 @@
 // `--merge FILE...`: the parts of one run that machines shared, as the report of that run.
 #include <stdio.h>
+#include <string.h>
 
 #include "server/cli/outcome.h"
 #include "server/report/results.h"
@@ -12,6 +13,10 @@ typedef struct Merging {
     bool with_kernels;   // of that file
     const char **parts;  // the file of each part, by its number; NULL: not seen
 } Merging;
+
+static const char *words_or(const ResultsPart *part) {
+    return *part->words ? part->words : "none of --select, --ignore and --severity";
+}
 
 /// Why the part does not belong to the others; NULL where it does.
 static Error part_refuse(const Merging *merging, const Report *report, const ResultsPart *part) {
@@ -32,6 +37,10 @@ static Error part_refuse(const Merging *merging, const Report *report, const Res
                             "it was run %s --grad, and %s %s it; run all parts with the same words",
                             report->with_kernels ? "with" : "without", merging->first,
                             report->with_kernels ? "without" : "with");
+    if (strcmp(part->words, merging->run.words) != 0)
+        return arena_printf(arena,
+                            "it was run with %s, and %s with %s; run all parts with the same words",
+                            words_or(part), merging->first, words_or(&merging->run));
     if (merging->parts[part->number])
         return arena_printf(arena, "it is part %d, as is %s; give one of them, once", part->number,
                             merging->parts[part->number]);

@@ -172,3 +172,27 @@ void shard_whole(Arena *arena, const FileList *files, Shard *shard) {
     for (LIST_EACH(int, i, files->items))
         LIST_PUSH(arena, &shard->parts, (ShardPart){i, true, 0, UINT32_MAX});
 }
+
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void put_names(Arena *arena, Buffer *words, const char *option, const Names *names) {
+    if (!names->count) return;
+    const char **sorted = ARENA_ARRAY(arena, const char *, names->count);
+    memcpy(sorted, names->items, sizeof *sorted * (size_t)names->count);
+    qsort(sorted, (size_t)names->count, sizeof *sorted, by_text);
+    buffer_printf(words, "%s%s ", words->size ? " " : "", option);
+    for (int i = 0; i < names->count; i++) buffer_printf(words, "%s%s", i ? "," : "", sorted[i]);
+}
+
+const char *shard_words(Arena *arena, const Options *options) {
+    Buffer words = buffer_new(arena);
+    put_names(arena, &words, "--select", &options->select);
+    put_names(arena, &words, "--ignore", &options->ignore);
+    put_names(arena, &words, "--severity", &options->severity);
+    if (!options->grad) return buffer_text(&words);
+    buffer_printf(&words, "%s--seed %d --time-limit %g", words.size ? " " : "", options->seed,
+                  options->time_limit_s);
+    return buffer_text(&words);
+}

@@ -3,6 +3,7 @@
 #define TAD_SERVER_CLI_SHARD_H
 
 #include "base/list.h"
+#include "server/settings/options.h"
 #include "server/system/files.h"
 
 enum { MOST_SHARDS = 100000 };
@@ -31,5 +32,7 @@ void shard_plan(Arena *arena, const FileList *files, bool by_kernel, Shard *shar
 const char *shard_text(Arena *arena, const Shard *shard, int file_count);
 /// The same of a run that nobody shares: all of each file, in order. The texts are not read.
 void shard_whole(Arena *arena, const FileList *files, Shard *shard);
+/// The words of the command line by which more or less is found, in one order; "" where there are none.
+const char *shard_words(Arena *arena, const Options *options);
 
 #endif

@@ -90,6 +90,7 @@ const char *results_text(Arena *arena, const Report *report, const ResultsPart *
     json_set_number(json, "of", part->count);
     json_set_string(json, "tree", arena_printf(arena, "%016llx", (unsigned long long)part->tree));
     json_set_bool(json, "grad", report->with_kernels);
+    json_set_string(json, "words", part->words);
     json_set_number(json, "kernel_count", report->kernel_count);
     json_set_number(json, "suppressed", report->suppressed);
     json_set_number(json, "seconds", report->seconds);
@@ -214,6 +215,7 @@ static Error head_read(Arena *arena, const Json *json, Report *report, ResultsPa
     bool has_tree = *tree && !*end;
     if (!has_tree || part->number < 1 || part->number > part->count)
         return "it does not say which part of a run it is";
+    part->words = arena_strdup(arena, json_get_string(json, "words", ""));
     report->with_kernels = json_get_bool(json, "grad", false);
     report->kernel_count = json_get_int(json, "kernel_count", 0);
     report->suppressed = json_get_int(json, "suppressed", 0);

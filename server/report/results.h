@@ -10,6 +10,7 @@
 typedef struct ResultsPart {
     int number, count;  // 3 and 16 of `3/16`
     uint64_t tree;      // equal where the parts are of the same files
+    const char *words;  // those of the command line by which more or less is found; "": none
 } ResultsPart;
 
 /// The text of the file, with all that report_write needs.

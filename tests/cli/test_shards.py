@@ -175,6 +175,42 @@ def test_files_that_changed_between_the_parts(workspace: Workspace) -> None:
     assert "of other versions of them" in workspace.tad("--merge", "1.json", "2.json").stderr
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "says"),
+    [
+        (
+            ["--select", "memory,types"],
+            ["--select", "types"],
+            "it was run with --select types, and 1.json with --select memory,types; run all parts",
+        ),
+        (["--ignore", "unmasked-load"], [], "it was run with none of --select, --ignore and"),
+        ([], ["--severity", "memory=error"], "it was run with --severity memory=error, and 1.json"),
+        (
+            ["--grad"],
+            ["--grad", "--seed", 3],
+            "it was run with --seed 3 --time-limit 60, and 1.json with --seed 0",
+        ),
+    ],
+)
+def test_parts_of_other_words(
+    workspace: Workspace, first: list[object], second: list[object], says: str
+) -> None:
+    workspace.write({"a.py": CLEAN, "b.py": BROKEN})
+    workspace.tad("--check", ".", *first, "--shard", "1/2", "--results", "1.json")
+    workspace.tad("--check", ".", *second, "--shard", "2/2", "--results", "2.json")
+    merged = workspace.tad("--merge", "1.json", "2.json")
+    assert merged.status == 2
+    assert f"2.json: left out: {says}" in merged.stderr
+
+
+def test_the_order_of_words_is_none(workspace: Workspace) -> None:
+    workspace.write({"a.py": CLEAN, "b.py": BROKEN})
+    for number, names in (("1", "memory,types"), ("2", "types,memory")):
+        words = ["--select", names, "--shard", f"{number}/2", "--results", f"{number}.json"]
+        workspace.tad("--check", ".", *words)
+    assert "left out" not in workspace.tad("--merge", "1.json", "2.json").stderr
+
+
 @pytest.mark.parametrize("text", ["0/2", "3/2", "2", "a/b", "1/2/3", "1/", "-1/2", "1/100001", ""])
 def test_what_is_no_part(workspace: Workspace, text: str) -> None:
     workspace.write({"a.py": CLEAN})

@@ -17,6 +17,11 @@ const char *asker_price(const Asker *asker) {
     return arena_printf(asker->arena, " (%.4f by your prices)", asker->cost);
 }
 
+const char *asker_stalled(const Asker *asker, int answers) {
+    return arena_printf(asker->arena, "%d answer%s without a gain", answers,
+                        answers == 1 ? "" : "s");
+}
+
 void asker_tell(const Asker *asker, const char *what) {
     if (asker->tells) asker->tells(asker->context, what);
 }

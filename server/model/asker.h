@@ -30,6 +30,8 @@ const Json *asker_measured(Asker *asker);
 void asker_note(Asker *asker, const Json *measured);
 /// Says what the session is at.
 void asker_tell(const Asker *asker, const char *what);
+/// Why nothing more is asked after so many answers without a gain.
+const char *asker_stalled(const Asker *asker, int answers);
 double asker_seconds(const Asker *asker);
 /// What it has cost so far, as " (0.0123 by your prices)"; "" where the user has said none.
 const char *asker_price(const Asker *asker);

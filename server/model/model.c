@@ -156,13 +156,18 @@ static Error read_settings(Arena *arena, const Options *options, const char *wor
     if (options->endpoint) settings->endpoint = options->endpoint;
     if (options->model) settings->model = options->model;
     if (options->max_iters) settings->max_iters = options->max_iters;
+    if (options->max_stalls) settings->max_stalls = options->max_stalls;
     if (options->max_tokens) settings->max_tokens = options->max_tokens;
+    if (options->max_seconds) settings->max_seconds = options->max_seconds;
+    if (options->temperature >= 0) settings->temperature = options->temperature;
     if (options->effort) settings->effort = options->effort;
     if (options->api) settings->api_name = options->api;
     for (int i = 0; settings->phases && i < settings->phases->count; i++) {
         Json *own = settings->phases->items[i];
         if (options->model) json_set_string(own, "model", options->model);
         if (options->max_iters) json_set_number(own, "max-iters", options->max_iters);
+        if (options->max_stalls) json_set_number(own, "max-stalls", options->max_stalls);
+        if (options->temperature >= 0) json_set_number(own, "temperature", options->temperature);
         if (options->effort) json_set_string(own, "effort", options->effort);
     }
     if (settings->endpoint && settings->model) return NULL;
@@ -180,7 +185,7 @@ Error model_settings_read(Arena *arena, const Options *options, const char *work
 }
 
 Error model_settings_look(Arena *arena, const char *workspace, ModelSettings *settings) {
-    static const Options none;
+    static const Options none = {.temperature = -1};
     Error error = read_settings(arena, &none, workspace, settings);
     return error ? error : model_settings_refuse(arena, settings);
 }

@@ -13,6 +13,8 @@
     "You give derivatives of helpers of Triton kernels, for reverse-mode differentiation.\n"       \
     "Answer with one comment for each helper that you are asked about, on one line:\n\n"           \
     "# tad: backward of NAME(PARAMETERS): EXPRESSION, EXPRESSION\n\n"                              \
+    "Of `def square(x): return x * x` that is:\n\n"                                               \
+    "# tad: backward of square(x): grad * 2 * x\n\n"                                              \
     "There is one expression for each parameter in the parentheses, in their order: the gradient " \
     "of the loss with respect to it. Each is Triton, element by element: the parameters, "         \
     "`grad` (the gradient with respect to the helper's result), `result` (its result), "           \
@@ -195,15 +197,12 @@ static bool take_rules(ModelSession *session, Str answer, const char **rules, co
     return any;
 }
 
-static bool is_better(const Trial *a, const Trial *b) {
-    if (a->outcome != b->outcome) return a->outcome > b->outcome;
-    return a->outcome == TRIAL_REFUTED && a->worst_error < b->worst_error;
-}
-
 static void keep_try(ModelSession *session, const char *rules, Trial trial) {
     Arena *arena = session->arena;
     LIST_PUSH(arena, &session->tries, (SessionTry){rules, trial});
-    if (!*rules || (session->best.count && !is_better(&trial, &session->best_trial))) return;
+    session->stalls++;
+    if (!*rules || (session->best.count && !trial_is_better(&trial, &session->best_trial))) return;
+    session->stalls = 0;
     session->best_trial = trial;
     session->best = (OpenHelpers){0};
     for (LIST_EACH(int, i, session->helpers))
@@ -246,8 +245,12 @@ static void take_reply(ModelSession *session, const ChatReply *reply) {
     const Snapshot *snapshot = NULL;
     if (!take_rules(session, str_from(reply->text), &rules, &why)) {
         rules = "";
-        trial.words = arena_printf(arena, "The answer has no rule that can be read: %s.",
-                                   reply->is_cut ? "it was cut off" : why);
+        const OpenHelper *helper = &session->helpers.items[session->helpers.count - 1];
+        trial.words = arena_printf(
+            arena,
+            "The answer has no rule that can be read: %s. It begins with `# tad: backward of %s: `.",
+            reply->is_cut ? "it was cut off" : why,
+            helper_signature(arena, helper->name, helper->definition));
     } else if (strcmp(rules, before) == 0) {
         session->stopped = "the model gives the same answer again";
         return;
@@ -268,7 +271,7 @@ static void take_reply(ModelSession *session, const ChatReply *reply) {
 }
 
 void session_run(ModelSession *session, Asker *asker) {
-    int most = (int)asker->settings->max_iters;
+    int most = (int)asker->settings->max_iters, patience = (int)asker->settings->max_stalls;
     for (int i = 0; i < most && !session->stopped; i++) {
         ChatReply reply;
         Error error = asker_ask(asker, &session->chat, &reply);
@@ -279,6 +282,8 @@ void session_run(ModelSession *session, Asker *asker) {
         }
         take_reply(session, &reply);
         if (session->best_trial.outcome == TRIAL_PROVED) return;
+        if (!session->stopped && session->stalls >= patience && i + 1 < most)
+            session->stopped = asker_stalled(asker, session->stalls);
     }
     if (!session->stopped)
         session->stopped = arena_printf(session->arena, "%d answer%s, none of them right", most,

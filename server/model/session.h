@@ -22,6 +22,7 @@ typedef struct ModelSession {
     LIST(SessionTry) tries;
     OpenHelpers best;  // the rules of the best try
     Trial best_trial;
+    int stalls;           // answers since the last one that was better
     const char *stopped;  // why nothing more is asked; NULL: it is proved
     bool is_failed;       // no answer came
     bool is_foreign;      // the first helper stands in another file

@@ -13,6 +13,11 @@ typedef struct TrialRun {
     const Snapshot *snapshot;
 } TrialRun;
 
+bool trial_is_better(const Trial *a, const Trial *b) {
+    if (a->outcome != b->outcome) return a->outcome > b->outcome;
+    return a->outcome == TRIAL_REFUTED && a->worst_error < b->worst_error;
+}
+
 static TrialRun trial_begin(Arena *arena, const Options *options, const char *path,
                             const char *text) {
     TrialRun run = {.arena = arena, .options = *options, .path = path, .text = text};

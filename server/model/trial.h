@@ -25,6 +25,8 @@ typedef struct Trial {
     Range refused;  // TRIAL_REFUSED: where, in the text of the trial
 } Trial;
 
+/// Whether the one is nearer to a proof, or its error is the smaller.
+bool trial_is_better(const Trial *a, const Trial *b);
 /// Tries `text` in the place of the file at `path`, for one kernel of it. `before`: a text whose kernel of that name has to compute the same; or
 /// NULL. Ranges of the trial lie in `*snapshot`, which the caller
 /// releases; NULL after an error of ours.

@@ -527,6 +527,7 @@ static Error ask_set_up(Ask *ask) {
     if (!error) error = refuse_own_settings(ask);
     if (error) return error;
     if (played && ask->options->max_iters) ask->all.max_iters = ask->options->max_iters;
+    if (played && ask->options->max_stalls) ask->all.max_stalls = ask->options->max_stalls;
     ask_use_settings(ask, phase_name(PHASE_COMPLETE));
     ask->asker = asker_new(arena, &ask->settings);
     ask->asker.played = played;

@@ -269,6 +269,25 @@ static const char *with_bodies(Arena *arena, const Snapshot *base, const Snapsho
     return buffer_text(&out);
 }
 
+const char *answer_fault(Arena *arena, const Snapshot *parsed, uint32_t start, uint32_t end) {
+    enum { LONGEST_SHOWN = 120 };
+    Str text = parsed->source->text;
+    for (LIST_EACH(int, i, parsed->diagnostics.list)) {
+        const Diagnostic *diagnostic = &parsed->diagnostics.list.items[i];
+        Range place = diagnostic->range;
+        if (diagnostic->id != DIAGNOSTIC_SYNTAX_ERROR || place.source != parsed->source ||
+            place.start < start || place.start >= end)
+            continue;
+        int line = 1;
+        for (uint32_t at = start; at < place.start; at++) line += text.data[at] == '\n';
+        size_t first = line_start(text, place.start);
+        Str shown = str_trim((Str){text.data + first, line_end(text, first) - first});
+        if (shown.size > LONGEST_SHOWN) shown.size = LONGEST_SHOWN;
+        return arena_printf(arena, " (its line %d, `%.*s`)", line, STR_ARGS(shown));
+    }
+    return "";
+}
+
 static const char *take_code(Arena *arena, const Snapshot *base, const OpenBodies *open, Str code,
                              const char **why) {
     const SnapshotOptions options = {.skip_checks = true};
@@ -277,7 +296,8 @@ static const char *take_code(Arena *arena, const Snapshot *base, const OpenBodie
     bool any = false;
     for (LIST_EACH(int, i, open->names)) any |= only_function(parsed, open->names.items[i]) != NULL;
     if (module_has_errors(parsed->module) && any)
-        *why = "its code does not parse";
+        *why = arena_printf(arena, "its code does not parse%s",
+                            answer_fault(arena, parsed, 0, (uint32_t)code.size));
     else if (!any)
         *why = "it has none of the kernels that are asked about";
     else

@@ -28,6 +28,8 @@ const char *bodies_take(Arena *arena, const Snapshot *base, const OpenBodies *op
                         const char *answer, const char **why);
 /// The code of an answer: what stands between fences, else all of it. An empty text and `*why` where no kernel could hold it.
 Str answer_code(Arena *arena, const char *answer, const char **why);
+/// Where the answer, which the parsed text has from `start` to `end`, is no Python: " (its line 2, `x = (`)"; "" where that is not told.
+const char *answer_fault(Arena *arena, const Snapshot *parsed, uint32_t start, uint32_t end);
 /// The lines of code with `indent` blanks in the place of those that they begin with in common.
 const char *answer_indented(Arena *arena, Str code, size_t indent);
 /// Why the candidate is more than new bodies: NULL where all else is byte for byte that of `base`, as both parse.

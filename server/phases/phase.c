@@ -299,8 +299,7 @@ void phase_run(PhaseRun *run) {
                                        i + 1));
         take_reply(run, &reply);
         if (!run->stopped && run->stalls >= patience)
-            run->stopped = arena_printf(run->arena, "%d answer%s without a gain", patience,
-                                        patience == 1 ? "" : "s");
+            run->stopped = asker_stalled(asker, run->stalls);
     }
     if (!run->stopped)
         run->stopped = arena_printf(run->arena, "%d answer%s", most, most == 1 ? "" : "s");

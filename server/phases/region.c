@@ -55,7 +55,8 @@ static bool open_lines(RegionRun *run, const Snapshot *snapshot, Range refused, 
     run->start = line_start(source->text, range.start);
     run->end = line_end(source->text, range.end);
     run->function = str_dup(run->arena, function->name);
-    run->refused_again = 0;
+    run->refused_again = run->stalls = 0;
+    run->best = (Trial){.outcome = TRIAL_UNUSABLE};
     return true;
 }
 
@@ -176,7 +177,12 @@ static const char *with_lines(RegionRun *run, const char *answer, const char **w
                    *new = snapshot_build(run->path, str_from(made), &options);
     long by = (long)strlen(made) - (long)strlen(run->text);
     if (!is_within(run, old->module, new->module, by)) {
-        *why = "its code does not parse in the place of the open lines, or reaches beyond them";
+        Str marked = str_from(made);
+        uint32_t first = line_end(marked, run->start) + 1;
+        *why = arena_printf(
+            arena,
+            "its code does not parse in the place of the open lines%s, or reaches beyond them",
+            answer_fault(arena, new, first, first + (uint32_t)strlen(lines)));
         made = NULL;
     }
     snapshot_release(old);
@@ -247,6 +253,10 @@ static const char *try_text(RegionRun *run, const char *made, RegionTry *one) {
     const Snapshot *snapshot = NULL;
     Trial trial =
         trial_run(arena, run->options, run->path, made, run->kernel, run->before, &snapshot);
+    if (trial_is_better(&trial, &run->best)) {
+        run->best = trial;
+        run->stalls = 0;
+    }
     one->words = arena_strdup(arena, trial.words ? trial.words : "");
     if (trial.outcome == TRIAL_PROVED) {
         run->result = made;
@@ -283,6 +293,7 @@ static RegionTry try_answer(RegionRun *run, const ChatReply *reply, const char *
 static void take_reply(RegionRun *run, const ChatReply *reply) {
     const char *next;
     BugGuard guard;
+    run->stalls++;
     if (BUG_GUARD(&guard)) {
         RegionTry one = try_answer(run, reply, &next);
         bug_guard_end(&guard);
@@ -299,6 +310,7 @@ static void take_reply(RegionRun *run, const ChatReply *reply) {
 
 void region_run(RegionRun *run) {
     int most = (int)run->asker->settings->max_iters;
+    int patience = (int)run->asker->settings->max_stalls;
     for (int i = 0; i < most && !run->stopped && !run->result; i++) {
         ChatReply reply;
         Error error = asker_ask(run->asker, &run->chat, &reply);
@@ -309,6 +321,8 @@ void region_run(RegionRun *run) {
         }
         asker_tell(run->asker, arena_printf(run->arena, "answer %d is checked", i + 1));
         take_reply(run, &reply);
+        if (!run->stopped && !run->result && run->stalls >= patience && i + 1 < most)
+            run->stopped = asker_stalled(run->asker, run->stalls);
     }
     if (!run->stopped && !run->result)
         run->stopped =

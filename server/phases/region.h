@@ -24,6 +24,8 @@ typedef struct RegionRun {
     const char *function;  // that they stand in
     const char *refusal;
     int refused_again;  // answers for these lines that the rules refuse, too
+    Trial best;         // of the answers for these lines
+    int stalls;         // answers since the last one that was better
     Chat chat;
     LIST(RegionTry) tries;
     const char *result;  // proved; NULL: none yet

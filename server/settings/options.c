@@ -7,7 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum ValueKind { FLAG, TEXT, NAMES, CHOICE, COUNT, INTEGER, SECONDS, SHARE } ValueKind;
+typedef enum ValueKind {
+    FLAG,
+    TEXT,
+    NAMES,
+    CHOICE,
+    COUNT,
+    INTEGER,
+    SECONDS,
+    SHARE,
+    REAL
+} ValueKind;
 
 #define FOR(command) (1u << COMMAND_##command)
 
@@ -182,7 +192,7 @@ static Error parse_number(Arena *arena, const OptionRow *row, const char *value,
     char *end = NULL;
     errno = 0;
     *number = strtod(value, &end);
-    bool is_real = row->kind == SECONDS || row->kind == SHARE;
+    bool is_real = row->kind == SECONDS || row->kind == SHARE || row->kind == REAL;
     bool whole = is_real || (*number <= INT_MAX && *number == (double)(long)*number);
     if (end == value || *end || errno || !(*number >= least && *number <= INT_MAX) || !whole)
         return arena_printf(arena, "%s takes a %s of at least %g, not `%s`", row->name,
@@ -217,6 +227,10 @@ static Error option_set(Arena *arena, Options *options, int option, const char *
         if (!error && number > 1)
             error =
                 arena_printf(arena, "%s takes a number of at most 1, not `%s`", row->name, value);
+        *(double *)field = number;
+        return error;
+    case REAL:
+        error = parse_number(arena, row, value, 0, &number);
         *(double *)field = number;
         return error;
     }
@@ -353,6 +367,7 @@ Error options_parse(Arena *arena, int argument_count, char **arguments, Options 
                                 : options->command == COMMAND_TUNE   ? TUNE_SECONDS
                                                                      : CHECK_SECONDS;
     if (!parse.seen[OPTION_MIN_SIM]) options->min_sim = -1;
+    if (!parse.seen[OPTION_TEMPERATURE]) options->temperature = -1;
     options->operands = parse.operands.items;
     options->operand_count = parse.operands.count;
     return NULL;

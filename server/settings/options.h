@@ -34,28 +34,29 @@ typedef struct Options {
     int operand_count;
     bool stdio, grad, quiet, diff, no_proof, force, agree, write, from_stdin, update_baseline,
         forget, json, update, time;
-    const char *pipe;                    // NULL: stdin and stdout
-    const char *record;                  // NULL: do not
-    int socket, client_process;          // 0: none
-    int format;                          // a Format
-    int color;                           // a ColorChoice
-    int wrapper;                         // a WrapperKind
-    int tuning;                          // a TuningKind
-    int backend;                         // a BackendChoice
-    const char *output;                  // NULL: stdout
-    const char *baseline;                // NULL: report all
-    const char *write_baseline;          // NULL: do not
-    const char *shard, *results;         // NULL: all of it; do not write
-    const char *runner;                  // NULL: look for it
-    const char *python;                  // NULL: $TAD_PYTHON, else python3
-    const char *reference;               // NULL: none is timed
-    const char *endpoint, *api, *model;  // of --ask; NULL: as the user's file says
-    const char *answers;                 // NULL: from the endpoint
-    const char *module;                  // NULL: forwards are tuned
-    int examples;                        // of the index, for --ask; 0: none
-    int max_iters, max_tokens;           // 0: as the user's file says
-    const char *effort;                  // NULL: the same
-    const char *card;                    // NULL: that of the settings
+    const char *pipe;                                    // NULL: stdin and stdout
+    const char *record;                                  // NULL: do not
+    int socket, client_process;                          // 0: none
+    int format;                                          // a Format
+    int color;                                           // a ColorChoice
+    int wrapper;                                         // a WrapperKind
+    int tuning;                                          // a TuningKind
+    int backend;                                         // a BackendChoice
+    const char *output;                                  // NULL: stdout
+    const char *baseline;                                // NULL: report all
+    const char *write_baseline;                          // NULL: do not
+    const char *shard, *results;                         // NULL: all of it; do not write
+    const char *runner;                                  // NULL: look for it
+    const char *python;                                  // NULL: $TAD_PYTHON, else python3
+    const char *reference;                               // NULL: none is timed
+    const char *endpoint, *api, *model;                  // of --ask; NULL: as the user's file says
+    const char *answers;                                 // NULL: from the endpoint
+    const char *module;                                  // NULL: forwards are tuned
+    int examples;                                        // of the index, for --ask; 0: none
+    int max_iters, max_stalls, max_tokens, max_seconds;  // 0: as the user's file says
+    double temperature;                                  // negative: the same
+    const char *effort;                                  // NULL: the same
+    const char *card;                                    // NULL: that of the settings
     Names select, ignore, severity, wrt, sizes, phases;
     int jobs;  // 0: one per core
     int seed;

@@ -122,6 +122,37 @@ def test_effort_and_budget_are_said_on_the_command_line(asking) -> None:
     assert (result.status, len(one.model.requests)) == (2, 1)
     assert "`effort` of a model is low, medium or high" in result.stderr
     assert one.sent("--max-tokens", "0").status == 2
+    assert one.sent("--temperature", "-1").status == 2
+
+
+def test_the_command_line_takes_the_place_of_the_users_file(asking) -> None:
+    one = asking(Say(RIGHT, delay=20))
+    config = one.home / ".config/tad-lsp/model.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("max-seconds = 100\ntemperature = 0.5\n")
+    result = one.sent("--max-seconds", "1", "--temperature", "0.25")
+    assert (result.status, "there was no time left for the answer" in result.stdout) == (2, True)
+    ((_, _, body),) = one.model.requests
+    assert body["temperature"] == 0.25
+
+
+def test_a_session_ends_without_a_gain(asking) -> None:
+    """An answer is a gain where it is nearer to a proof than the best before it, or less wrong."""
+    useless = ["I would rather not.", "Not today.", "No."]
+    one = asking(*useless, RIGHT)
+    result = one.sent()
+    assert (result.status, len(one.model.requests)) == (1, 2)
+    assert "stopped: 2 answers without a gain" in result.stdout
+    said = one.model.requests[1][2]["messages"][-1]["content"]
+    assert "It begins with `# tad: backward of log_gamma(x): `." in said
+    one = asking(*useless, RIGHT)
+    assert one.sent("--max-stalls", "4").status == 0
+    one = asking(useless[0], f"{RULE}grad * 9", useless[1], RIGHT)
+    assert one.sent().status == 0
+    one = asking(f"{RULE}grad * 9", f"{RULE}grad * 99", f"{RULE}grad * 999", RIGHT)
+    result = one.sent()
+    assert (result.status, len(one.model.requests)) == (1, 3)
+    assert "stopped: 2 answers without a gain" in result.stdout
 
 
 def test_what_is_proved_is_written_with_its_mark(asking) -> None:

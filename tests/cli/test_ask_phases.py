@@ -157,7 +157,10 @@ LOCKED = {
         "it has none of the kernels",
     ),
     "no code": ("I would rather not.", "it has none of the kernels"),
-    "broken": (answer(LINES + "    tl.store(dx_ptr\n"), "its code does not parse"),
+    "broken": (
+        answer(LINES + "    tl.store(dx_ptr\n"),
+        "its code does not parse (its line ",
+    ),
     "open text": (answer(LINES + '    x = """\n'), "its code does not parse"),
     "a file": (
         answer(LINES + "    open('/etc/passwd').read()\n"),

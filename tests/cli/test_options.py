@@ -12,7 +12,7 @@ OPTIONS = (
     "--check --backward --explain --dump --doctor --version --help --grad --format --output --select --ignore "
     "--color --quiet --jobs --time-limit --seed --runner --wrt --wrapper --diff --no-proof --force "
     "--baseline --write-baseline --fix --ask --endpoint --api --model --max-iters --agree --answers --write --stdin "
-    "--max-tokens --effort "
+    "--max-tokens --max-seconds --max-stalls --temperature --effort "
     "--merge --shard --results --backend --cost --card --sizes --severity --update-baseline --index "
     "--similar --top-k --min-sim --exclude --forget --json --examples --bench --csv --html --save-times "
     "--compare-times --fail-slower --update --tune --phase --module --reference"

@@ -161,7 +161,7 @@ def test_a_model_is_asked(version: str, project: Path) -> None:
 def test_a_model_that_fails_changes_nothing(project: Path) -> None:
     """A server that refuses, a wrong answer, code that reads files, an answer without an end.
 
-    Then a busy server, a broken stream, and the right answer."""
+    Then a busy server, a broken stream, and the right answer, late."""
     script = [
         Say(f"Incorrect API key provided: {KEY}", status=401),
         Say(WRONG),
@@ -170,7 +170,7 @@ def test_a_model_that_fails_changes_nothing(project: Path) -> None:
         Say("busy", status=429, headers={"Retry-After": "3600"}),
         Say("it broke", status=503),
         Say(RIGHT, cut=True),
-        Say(f"It took me a while.\n\n```python\n{RIGHT}\n```\nI am sure."),
+        Say(f"It took me a while.\n\n```python\n{RIGHT}\n```\nI am sure.", delay=3.0),
     ]
     says = [
         "the server answers 401 (the key): Incorrect API key provided: (key)",

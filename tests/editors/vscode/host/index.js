@@ -3,9 +3,9 @@
 const assert = require("node:assert/strict");
 const { execFileSync } = require("node:child_process");
 const fs = require("node:fs");
-const http = require("node:http");
 const path = require("node:path");
 const vscode = require("vscode");
+const scripted = require("./model");
 
 const workspace = () => vscode.workspace.workspaceFolders[0].uri;
 const file = (name) => vscode.Uri.joinPath(workspace(), name);
@@ -256,31 +256,31 @@ const tests = {
   },
 
   async "a model is asked with the kept key, and its derivative is put in when it is proved"() {
-    const asked = [];
     const power = "(x + 6) * (x + 6)";
     const small = [0, 1, 2, 3, 4, 5].map((i) => ` - 1 / (x + ${i})`).join("");
     const rule = `# tad: backward of log_gamma(x): grad * (tl.log(x + 6) - 0.5 / (x + 6) - 1.0 / (12 * ${power}) + 1.0 / (120.0 * ${power} * ${power}) - 3.968253968e-3 / (${power} * ${power} * ${power})${small})`;
-    const says = (content) => ({ choices: [{ message: { content }, finish_reason: "stop" }], usage: { prompt_tokens: 100, completion_tokens: 20 } });
-    // A key that is refused, a wrong derivative, code that reads files; then the right one.
-    const script = [
-      [401, { error: { message: "Incorrect API key provided" } }],
-      [200, says("# tad: backward of log_gamma(x): grad / x")],
-      [200, says("```python\nopen('/etc/passwd').read()\n```")],
-      [200, says(`Here it is: ${rule}`)],
+    // A session each.
+    const failing = [
+      { status: 401, text: "Incorrect API key provided" },
+      { text: "# tad: backward of log_gamma(x): grad / x" },
+      { text: "```python\nopen('/etc/passwd').read()\n```" },
+      { text: rule, bytes: 50_000_000 },
+      { status: 429, text: "busy", headers: { "Retry-After": "3600" } },
     ];
-    const model = http.createServer((request, response) => {
-      const [status, answer] = script[Math.min(asked.length, script.length - 1)];
-      asked.push(request.headers.authorization);
-      request.resume().on("end", () => response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(answer)));
-    });
-    await new Promise((resolve) => model.listen(0, "127.0.0.1", resolve));
-    const endpoint = `http://127.0.0.1:${model.address().port}/v1`;
+    // One session: what passes is tried again.
+    const right = [
+      { status: 429, text: "busy", headers: { "Retry-After": "1" } },
+      { status: 503, text: "it broke" },
+      { text: rule, cut: true },
+      { text: `It took me a while.\n\n\`\`\`python\n${rule}\n\`\`\`\nI am sure.`, delay: 3000 },
+    ];
+    const model = await scripted.listen([...failing, ...right]);
     const put = (variable, name, text) => {
       fs.mkdirSync(path.join(process.env[variable], "tad-lsp"), { recursive: true, mode: 0o700 });
       fs.writeFileSync(path.join(process.env[variable], "tad-lsp", name), text, { mode: 0o600 });
     };
-    put("XDG_CONFIG_HOME", "model.toml", `endpoint = "${endpoint}"\nmodel = "scripted"\nmax-iters = 1\n`);
-    put("XDG_STATE_HOME", "agreed.json", JSON.stringify({ agreed: [{ workspace: workspace().fsPath, url: `${endpoint}/chat/completions` }] }));
+    put("XDG_CONFIG_HOME", "model.toml", `endpoint = "${model.endpoint}"\nmodel = "scripted"\nmax-iters = 1\n`);
+    put("XDG_STATE_HOME", "agreed.json", JSON.stringify({ agreed: [{ workspace: workspace().fsPath, url: `${model.endpoint}/chat/completions` }] }));
     fs.writeFileSync(
       file("gamma.py").fsPath,
       "import triton\nimport triton.language as tl\nfrom triton.language.extra import libdevice\n\n\n@triton.jit\ndef log_gamma(x):\n    return libdevice.lgamma(x)\n\n\n" +
@@ -291,14 +291,14 @@ const tests = {
     const { document } = await open("gamma.py");
     await until("lenses", async () => (await lenses(document)).length > 0);
     const text = document.getText();
-    for (let i = 1; i < script.length; i++) {
+    for (let i = 1; i <= failing.length; i++) {
       await vscode.commands.executeCommand("tad.ask", place("gamma.py", "gamma_kernel"));
-      assert.equal(asked.length, i);
+      assert.equal(model.asked.length, i);
       assert.equal(document.getText(), text);
     }
     await vscode.commands.executeCommand("tad.ask", place("gamma.py", "gamma_kernel"));
     await until("the derivative", () => document.getText().includes(`${rule}\n@triton.jit\ndef log_gamma(x):`));
-    assert.deepEqual(asked, script.map(() => "Bearer sk-kept-0123456789"));
+    assert.deepEqual(model.asked, [...failing, ...right].map(() => "Bearer sk-kept-0123456789"));
     model.close();
     await api.keepModelKey("");
     await open("gamma.py");

@@ -8,6 +8,9 @@
 #include "server/report/diff.h"
 #include "server/text/resolve.h"
 
+#define OPEN_MARK "# open from here"
+#define CLOSE_MARK "# to here"
+
 enum { MOST_REFUSED = 2, LONGEST_SHOWN = 60 };
 
 #define SYSTEM                                                                                     \
@@ -77,7 +80,7 @@ static const char *question(const RegionRun *run, const Snapshot *snapshot) {
     Buffer out = buffer_new(arena);
     buffer_printf(&out, "In `%s` a gradient stops at the open lines: %s.\n\n```python\n%.*s",
                   run->function, run->refusal, (int)(run->start - first), text.data + first);
-    buffer_printf(&out, "%*s# open from here\n%.*s\n%*s# to here", (int)indent, "",
+    buffer_printf(&out, "%*s" OPEN_MARK "\n%.*s\n%*s" CLOSE_MARK, (int)indent, "",
                   (int)(run->end - run->start), text.data + run->start, (int)indent, "");
     buffer_printf(&out, "%.*s\n```\n\nGive the open lines anew.",
                   (int)(function->range.end - run->end), text.data + run->end);
@@ -145,12 +148,76 @@ static bool is_within(const RegionRun *run, const Module *old, const Module *new
     return true;
 }
 
+/// The line at `*at`, which moves behind it; without the blanks around it.
+static Str next_line(Str text, size_t *at) {
+    size_t start = *at, end = line_end(text, (uint32_t)start);
+    *at = end + (end < text.size);
+    return str_trim((Str){text.data + start, end - start});
+}
+
+/// The same from the end of the text up: `*end` moves before the line.
+static Str line_above(Str text, size_t *end) {
+    size_t start = line_start(text, (uint32_t)*end);
+    Str line = str_trim((Str){text.data + start, *end - start});
+    *end = start ? start - 1 : 0;
+    return line;
+}
+
+/// What the answer has between the marks of the question; where it has none, the answer.
+static Str between_marks(Str code) {
+    size_t start = code.size;
+    for (size_t at = 0; at < code.size;) {
+        size_t before = at;
+        Str line = next_line(code, &at);
+        if (str_is(line, CLOSE_MARK) && start <= before)
+            return (Str){code.data + start, before - start};
+        if (str_is(line, OPEN_MARK)) start = at;
+    }
+    return code;
+}
+
+/// The answer without the locked lines `above` and `below` it, where it has all of these.
+static Str between_locked(Str code, Str above, Str below) {
+    size_t start = 0, end = code.size, below_end = below.size;
+    for (size_t at = 0; at < above.size;) {
+        Str locked = next_line(above, &at), line = {0};
+        if (!locked.size) continue;
+        while (!line.size && start < code.size) line = next_line(code, &start);
+        if (!str_equal(line, locked)) return code;
+    }
+    while (below_end > 0) {
+        Str locked = line_above(below, &below_end), line = {0};
+        if (!locked.size) continue;
+        while (!line.size && end > start) line = line_above(code, &end);
+        if (!str_equal(line, locked)) return code;
+    }
+    return start < end ? (Str){code.data + start, end - start} : code;
+}
+
+/// The lines that the answer has for the open ones: models give the marks of the question back, or the whole function.
+static Str open_part(const RegionRun *run, Str code) {
+    const SnapshotOptions options = {.skip_checks = true};
+    const Snapshot *snapshot = snapshot_build(run->path, str_from(run->text), &options);
+    const FunctionDefinition *function =
+        module_find_function(snapshot->module, str_from(run->function));
+    Str text = snapshot->source->text;
+    code = between_marks(code);
+    if (function && function->range.end >= run->end) {
+        uint32_t first = line_start(text, function->range.start);
+        code = between_locked(code, (Str){text.data + first, run->start - first},
+                              (Str){text.data + run->end, function->range.end - run->end});
+    }
+    snapshot_release(snapshot);
+    while (code.size && strchr(" \t\r\n", code.data[code.size - 1])) code.size--;
+    return code;
+}
+
 /// The text with the answer's lines in the place of the open ones; NULL and `*why`.
 static const char *with_lines(RegionRun *run, const char *answer, const char **why) {
     Arena *arena = run->arena;
     Str code = answer_code(arena, answer, why);
     if (*why) return NULL;
-    while (code.size && strchr(" \t\r\n", code.data[code.size - 1])) code.size--;
+    code = open_part(run, code);
     if (!code.size) {
         *why = "it has no code";
         return NULL;

@@ -173,6 +173,7 @@ BAD = {
         "Triton cannot compile a function defined inside a kernel",
     ),
     "open text": (RIGHT + '    z = """\n', "does not parse in the place of the open lines"),
+    "half a call": (RIGHT + "    tl.store(y_ptr + at\n", "the open lines (its line "),
     "a comment of ours": (RIGHT + "    # tad: ignore-file\n", "has a comment for tad-lsp"),
     "prose": ("I would rather not.", "does not parse in the place of the open lines"),
     "a file": (RIGHT + "    open('/etc/passwd').read()\n", "does not know Python's `open`"),
@@ -194,6 +195,31 @@ def test_what_is_wrong_or_reaches_further_is_refused(asking, case: str) -> None:
     assert "0 of 1 refused kernel proved" in result.stdout
     assert one.file.read_text() == STORE
     assert not (one.workspace.path / "owned").exists()
+
+
+ABOVE = STORE.split(OPEN)[0].split("\n\n\n")[-1]
+WHOLE = {
+    "as a whole": ABOVE + RIGHT,
+    "without its blanks": ABOVE.replace("\n", "   \n\n", 2) + RIGHT,
+    "with the marks": ABOVE.replace("x = ", "x  = ") + f"    # open from here\n{RIGHT}    # to here\n",
+}
+
+
+@pytest.mark.parametrize("case", WHOLE)
+def test_the_whole_kernel_may_be_given_for_its_open_lines(asking, case: str) -> None:
+    one = region(asking, f"```python\n{WHOLE[case]}```")
+    result = one.sent("--write")
+    assert result.status == 0, result.stdout + result.stderr
+    assert one.file.read_text() == STORE.replace(OPEN, MARK + RIGHT)
+
+
+def test_a_whole_kernel_with_other_locked_lines_is_refused(asking) -> None:
+    other = (ABOVE + RIGHT).replace("x = tl.load(x_ptr + i)", "x = tl.load(x_ptr + i) + 1.0")
+    one = region(asking, f"```python\n{other}```")
+    result = one.sent("--write", "--max-iters", "1")
+    assert result.status == 1
+    assert "Triton cannot compile a function defined inside a kernel" in result.stdout
+    assert one.file.read_text() == STORE
 
 
 def test_a_wrong_answer_gets_the_words_of_the_check(asking) -> None:

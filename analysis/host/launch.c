@@ -186,11 +186,16 @@ static HostLaunch *evaluate(Arena *arena, const Asked *asked) {
                  .own_lengths = asked->own_lengths};
     HostLaunch *launch = launch_new(arena, asked);
     host.launch = launch;
+    // elsewhere sizes are what the file says, or as large as in use
+    bool makes_small = !asked->policy.keep_blocks && !asked->policy.divide_blocks;
     for (int run = 0; run < MAX_RUNS; run++) {
         run_once(&host);
         if (host.is_changed || (run < MAX_RUNS / 2 && copy_ranks(&host))) continue;
         bool changed = run < MAX_RUNS / 2 && copy_unread_sizes(&host);
-        if (!host_solve(&host) && !changed) break;
+        if (!host_solve(&host) && !changed) {
+            if (!makes_small || run >= MAX_RUNS / 2 || !host_count_less(&host)) break;
+            makes_small = false;  // once
+        }
         if (run + 1 == MAX_RUNS) run_once(&host);
     }
     launch->flag_count = host.flag_count;

@@ -226,3 +226,101 @@ bool host_solve(Host *host) {
     }
     return changed;
 }
+
+// --- grids of very many programs ----------------------------------------------------------------------------------------
+
+/// Fewer programs than that are run as they are.
+enum { MANY_PROGRAMS = 200 };
+
+/// Leaves of the grid: those that are factors of it, and those that are part of anything else.
+typedef struct Counts {
+    const HostValue *factors[CONDITION_MOST_INPUTS], *others[CONDITION_MOST_INPUTS];
+    int factor_count, other_count;
+} Counts;
+
+static void add_leaf(const HostValue **leaves, int *count, const HostValue *leaf) {
+    for (int i = 0; i < *count; i++)
+        if (is_same_leaf(leaves[i], leaf)) return;
+    if (*count < CONDITION_MOST_INPUTS) leaves[(*count)++] = leaf;
+}
+
+static void count_leaves(Counts *counts, const HostValue *value, bool is_factor) {
+    if (is_number_leaf(value)) {
+        if (is_factor)
+            add_leaf(counts->factors, &counts->factor_count, value);
+        else
+            add_leaf(counts->others, &counts->other_count, value);
+    }
+    bool is_product = value->kind == HOST_OPERATION && value->operation == HOST_OP_MULTIPLY;
+    if (is_product && !is_factor)
+        return;  // a number of tiles that is divided walks no size by itself
+    for (int i = 0; value->kind == HOST_OPERATION && i < value->count; i++)
+        count_leaves(counts, value->items[i], is_factor && is_product);
+}
+
+static int64_t number_of_leaf(const HostValue *leaf) {
+    return leaf->kind == HOST_SIZE ? leaf->input->dims[leaf->axis] : leaf->input->constant.integer;
+}
+
+/// The leaf that divides one of these, by a condition (`heads % groups == 0`); NULL: there is none.
+static const HostValue *divisor_of(const Host *host, const TiedLeaves *tied) {
+    for (int i = 0; i < host->constraints.count; i++) {
+        const HostValue *equal = host->constraints.items[i].condition;
+        if (!host->constraints.items[i].want || equal->kind != HOST_OPERATION ||
+            equal->operation != HOST_OP_EQUAL)
+            continue;
+        const HostValue *rest = equal->items[0];
+        if (rest->kind != HOST_OPERATION || rest->operation != HOST_OP_MODULO) continue;
+        for (int k = 0; k < tied->count; k++)
+            if (is_same_leaf(tied->items[k], rest->items[0]) && is_number_leaf(rest->items[1]))
+                return rest->items[1];
+    }
+    return NULL;
+}
+
+/// A small number for a leaf and what is tied to it, and for what divides it, if conditions have nothing against it.
+static bool count_one_less(Host *host, const HostValue *leaf) {
+    static const int64_t few[][2] = {{3, 0}, {2, 0}, {4, 0}, {6, 0},
+                                     {8, 0}, {6, 3}, {4, 2}, {3, 3}};
+    TiedLeaves tied = {0}, below = {0};
+    int64_t cost = total_cost(host);
+    find_tied(host, leaf, &tied);
+    const HostValue *divisor = divisor_of(host, &tied);
+    if (divisor) find_tied(host, divisor, &below);
+    for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
+        bool divides = few[i][1] > 0;
+        if (few[i][0] >= number_of_leaf(leaf) || (divides && !divisor)) continue;
+        put_all(&tied, tied.count, constant_of_int(few[i][0]));
+        if (divides) put_all(&below, below.count, constant_of_int(few[i][1]));
+        if (total_cost(host) <= cost) return true;
+        if (divides) take_back(&below, below.count);
+        take_back(&tied, tied.count);
+    }
+    return false;
+}
+
+bool host_count_less(Host *host) {
+    const HostLaunch *launch = host->launch;
+    Counts counts = {0};
+    int64_t programs = 1;
+    for (int i = 0; i < launch->grid_rank; i++) {
+        int64_t along = 1;
+        if (!launch->grid[i] || !host_int(launch->grid[i], &along)) return false;
+        programs = along > 0 && programs <= MANY_PROGRAMS ? programs * along : programs;
+        count_leaves(&counts, launch->grid[i], true);
+    }
+    if (programs <= MANY_PROGRAMS) return false;
+    for (int i = 0; i < launch->argument_count; i++) {
+        bool is_length = i < host->uses.count && host->uses.items[i].is_length;
+        if (is_length && launch->arguments[i].value)
+            count_leaves(&counts, launch->arguments[i].value, false);
+    }
+    bool is_changed = false;
+    for (int i = 0; i < counts.factor_count; i++) {
+        bool is_other = false;
+        for (int k = 0; k < counts.other_count; k++)
+            is_other = is_other || is_same_leaf(counts.factors[i], counts.others[k]);
+        if (!is_other && count_one_less(host, counts.factors[i])) is_changed = true;
+    }
+    return is_changed;
+}

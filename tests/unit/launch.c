@@ -144,6 +144,40 @@ TEST(lengths_of_the_kernels_own) {
     arena_free(arena);
 }
 
+/// A launch of some thousand programs: heads and chunks only number them, and a few of each show as much. What blocks walk stays.
+TEST(sizes_that_only_count_programs) {
+    const char *text =
+        PRELUDE "def run(x, dt):\n"
+                "    batch, length, heads, dim = x.shape\n"
+                "    assert dt.shape == (batch, heads, length)\n"
+                "    grid = (triton.cdiv(length, 64), batch * triton.cdiv(dim, 16), heads)\n"
+                "    kernel[grid](x, dt, length, dim, BLOCK=64)\n";
+    Case it = evaluate_with(text, (HostPolicy){.sizes = HOST_SIZES_LARGE});
+    CHECK(it.launch->is_reached);
+    const int64_t *dims = it.concrete->arguments[0].dims;
+    CHECK_EQ_INT(dims[2], 3);
+    CHECK_EQ_INT(it.concrete->arguments[1].dims[1], 3);
+    CHECK(dims[3] > 64);
+    done(it);
+    it = evaluate_with(text, (HostPolicy){.sizes = HOST_SIZES_LARGE, .keep_blocks = true});
+    CHECK(it.concrete->arguments[0].dims[2] > 64);  // findings look at sizes as they are
+    done(it);
+}
+
+/// Heads that groups divide: both are small, and several heads have one group.
+TEST(sizes_that_divide_each_other_count_programs) {
+    Case it = evaluate(PRELUDE "def run(x, k):\n"
+                               "    batch, length, heads, dim = x.shape\n"
+                               "    groups = k.shape[2]\n"
+                               "    assert k.shape == (batch, length, groups, dim)\n"
+                               "    assert heads % groups == 0\n"
+                               "    grid = (triton.cdiv(dim, 16), batch * length, heads)\n"
+                               "    kernel[grid](x, k, heads // groups, dim, BLOCK=16)\n");
+    CHECK_EQ_INT(it.concrete->arguments[0].dims[2], 6);
+    CHECK_EQ_INT(it.concrete->arguments[1].dims[2], 3);
+    done(it);
+}
+
 TEST(conditions_are_met) {
     Case it = evaluate(PRELUDE "def run(a, b, causal, mode):\n"
                                "    assert a.dim() == 3 and a.shape[1] % 8 == 0\n"
@@ -449,7 +483,8 @@ TEST(as_many_strides_are_spread_as_the_kernel_takes) {
 
 TEST_MAIN(TEST_ROW(shapes_and_strides), TEST_ROW(views_share_memory),
           TEST_ROW(calls_that_write_give_the_tensor_itself), TEST_ROW(grid_of_meta_parameters),
-          TEST_ROW(lengths_of_the_kernels_own), TEST_ROW(conditions_are_met),
+          TEST_ROW(lengths_of_the_kernels_own), TEST_ROW(sizes_that_only_count_programs),
+          TEST_ROW(sizes_that_divide_each_other_count_programs), TEST_ROW(conditions_are_met),
           TEST_ROW(contradiction_is_not_reached), TEST_ROW(equal_names_are_equal_sizes),
           TEST_ROW(helpers_and_methods), TEST_ROW(optional_argument_by_variant),
           TEST_ROW(autotune_and_heuristics), TEST_ROW(certain_problems), TEST_ROW(spread_shapes),

@@ -5,6 +5,7 @@
 #include "analysis/addresses/affine_axes.h"
 #include "analysis/build/infer.h"
 #include "analysis/host/launch_concrete.h"
+#include "analysis/host_values/host_value.h"
 #include "analysis/ir/walk.h"
 #include "analysis/syntax/syntax_nodes.h"
 
@@ -483,6 +484,44 @@ static bool is_launched_once(const Check *check, int axis) {
     return false;
 }
 
+static bool mentions_size(const HostValue *value) {
+    if (value->kind == HOST_SIZE || value->kind == HOST_INPUT) return true;
+    for (int i = 0; value->kind == HOST_OPERATION && i < value->count; i++)
+        if (mentions_size(value->items[i])) return true;
+    return false;
+}
+
+/// Whether a number comes of a quotient by a number in the text, which only small sizes make 1.
+static bool has_fixed_divisor(const HostValue *value) {
+    if (value->kind != HOST_OPERATION) return false;
+    bool divides = value->operation == HOST_OP_CDIV || value->operation == HOST_OP_FLOOR_DIVIDE ||
+                   value->operation == HOST_OP_DIVIDE;
+    if (divides && !mentions_size(value->items[1])) return true;
+    for (int i = 0; i < value->count; i++)
+        if (has_fixed_divisor(value->items[i])) return true;
+    return false;
+}
+
+/// Whether each launch of the file has one program along the axis, however large its tensors are.
+static bool is_always_launched_once(Check *check, int axis) {
+    const Module *module = check->kernel->definition->module;
+    const HostPolicy policy = {.sizes = HOST_SIZES_LARGE, .function = check->function};
+    int seen = 0;
+    for (LIST_EACH(int, i, module->launches)) {
+        const LaunchSite *site = &module->launches.items[i];
+        if (site->kernel != check->kernel->definition) continue;
+        const HostLaunch *launch = host_launch(module, site, &policy);
+        int64_t programs = 1;
+        if (!launch->is_reached || launch->grid_rank == 0) return false;
+        if (axis < launch->grid_rank &&
+            (!host_int(launch->grid[axis], &programs) || has_fixed_divisor(launch->grid[axis])))
+            return false;
+        if (programs != 1) return false;
+        seen++;
+    }
+    return seen > 0;
+}
+
 static void check_race(Check *check, const Access *access) {
     Axis axes[ACCESS_MOST_AXES];
     AxisDependence dependence[ACCESS_MOST_AXES];
@@ -495,7 +534,7 @@ static void check_race(Check *check, const Access *access) {
             continue;
         if (check_depends_on_program(check, access->op->operands[0], axis)) continue;
         if (access->mask && check_depends_on_program(check, access->mask, axis)) continue;
-        if (is_launched_once(check, axis)) continue;
+        if (is_launched_once(check, axis) || is_always_launched_once(check, axis)) continue;
         Diagnostic *said = check_report(
             check, DIAGNOSTIC_RACING_STORE, access->op,
             "all programs along axis %d store different values to the same address of %s", axis,

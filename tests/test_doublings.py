@@ -145,3 +145,25 @@ def test_a_tower_of_helpers_is_said(tmp_path):
     path = tmp_path / "tower.py"
     path.write_text(HEAD + TOWER + kernel("k", "    m = tower_16(m)\n", STORE))
     assert "limit-reached" in run("--check", path)
+
+
+def chain(depth: int) -> str:
+    """Two outputs, and the one of them by one of many functions, each in the `else` of the one before."""
+    text = HEAD + "@triton.jit\ndef act(a, KIND: tl.constexpr):\n"
+    for i in range(depth):
+        text += f"    {'el' if i else ''}if KIND == 'f{i}':\n        r = tl.sin(a * {i + 1}.0)\n"
+    text += "    return r\n\n\n@triton.jit\ndef gated(x, y, a, b, n, KIND: tl.constexpr, B: tl.constexpr):\n"
+    text += "    o = tl.program_id(0) * B + tl.arange(0, B)\n    u = tl.load(x + o, mask=o < n)\n"
+    text += (
+        "    v = tl.load(y + o, mask=o < n)\n    tl.store(a + o, u * act(v, KIND), mask=o < n)\n"
+    )
+    return text + "    tl.store(b + o, u * v * act(v * v, KIND), mask=o < n)\n"
+
+
+def test_choices_in_choices_are_derived(tmp_path):
+    """What is within a branch is walked once, however deep it is: the steps of a derivation suffice."""
+    path = tmp_path / "chain.py"
+    path.write_text(chain(24))
+    said = run("--backward", path, "--no-proof", "--wrapper", "none")
+    assert "limit-reached" not in said
+    assert "def gated_backward" in said

@@ -321,13 +321,22 @@ typedef struct GroupReads {
 
 static bool visit_reads(void *context, Op *op) {
     GroupReads *reads = context;
-    for (int i = 0; i < op->operand_count && !reads->found; i++)
-        for (LIST_EACH(int, k, reads->group->ops))
-            reads->found = reads->found ||
-                           (op->operands[i] && op->operands[i]->op == reads->group->ops.items[k]);
-    for (int r = 0; r < op->region_count && !reads->found; r++)
-        region_walk(op->regions[r], visit_reads, reads);
+    const AbsentGroup *group = reads->group;
+    for (int i = 0; i < op->operand_count && !reads->found; i++) {
+        const Op *made = op->operands[i] ? op->operands[i]->op : NULL;
+        bool may_be = made && made->parent == group->region;
+        for (int k = 0; may_be && k < group->ops.count && !reads->found; k++)
+            reads->found = made == group->ops.items[k];
+    }
     return !reads->found;
+}
+
+static bool reads_group(const AbsentGroup *group, Op *op) {
+    GroupReads reads = {.group = group};
+    visit_reads(&reads, op);
+    for (int r = 0; r < op->region_count && !reads.found; r++)
+        region_walk(op->regions[r], visit_reads, &reads);
+    return reads.found;
 }
 
 static void guard_region(AbsentSearch *search, Region *region) {
@@ -339,9 +348,7 @@ static void guard_region(AbsentSearch *search, Region *region) {
             LIST_PUSH(search->arena, &group.ops, op);
             continue;
         }
-        GroupReads reads = {.group = &group};
-        visit_reads(&reads, op);
-        if (reads.found) flush(&group, op);
+        if (reads_group(&group, op)) flush(&group, op);
         for (int r = 0; r < op->region_count; r++) guard_region(search, op->regions[r]);
     }
 }

@@ -233,10 +233,10 @@ bool host_solve(Host *host) {
 enum { MANY_PROGRAMS = 200 };
 
 /// Leaves of the grid: those that are factors of it, and those that are part of anything else.
-typedef struct Counts {
+typedef struct GridLeaves {
     const HostValue *factors[CONDITION_MOST_INPUTS], *others[CONDITION_MOST_INPUTS];
     int factor_count, other_count;
-} Counts;
+} GridLeaves;
 
 static void add_leaf(const HostValue **leaves, int *count, const HostValue *leaf) {
     for (int i = 0; i < *count; i++)
@@ -244,7 +244,7 @@ static void add_leaf(const HostValue **leaves, int *count, const HostValue *leaf
     if (*count < CONDITION_MOST_INPUTS) leaves[(*count)++] = leaf;
 }
 
-static void count_leaves(Counts *counts, const HostValue *value, bool is_factor) {
+static void count_leaves(GridLeaves *counts, const HostValue *value, bool is_factor) {
     if (is_number_leaf(value)) {
         if (is_factor)
             add_leaf(counts->factors, &counts->factor_count, value);
@@ -301,7 +301,7 @@ static bool count_one_less(Host *host, const HostValue *leaf) {
 
 bool host_count_less(Host *host) {
     const HostLaunch *launch = host->launch;
-    Counts counts = {0};
+    GridLeaves counts = {0};
     int64_t programs = 1;
     for (int i = 0; i < launch->grid_rank; i++) {
         int64_t along = 1;

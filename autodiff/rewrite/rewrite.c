@@ -378,13 +378,19 @@ static bool sink_into_branches(Function *function, Op *op, Map *readers) {
     return users->count > 0;
 }
 
+/// An address, or a number made of the type that a pointer's elements have: neither is there where the pointer is None.
+static bool asks_a_pointer(const Op *op) {
+    if (op->result_count != 1 || op->region_count || !op_is_pure(op)) return false;
+    const Type *type = &op->results[0]->type;
+    bool is_of_pointer = op->code == OP_CAST && type->element.code == DTYPE_OF_PARAMETER;
+    return (type->kind == TYPE_POINTER && op->code != OP_UNDEFINED) || is_of_pointer;
+}
+
 static void sink_region(Function *function, Region *region, Map *readers) {
     for (Op *op = region->last, *previous; op; op = previous) {
         previous = op->previous;
         for (int r = 0; r < op->region_count; r++) sink_region(function, op->regions[r], readers);
-        bool is_address = op->result_count == 1 && op->results[0]->type.kind == TYPE_POINTER &&
-                          op_is_pure(op) && op->region_count == 0 && op->code != OP_UNDEFINED;
-        if (!is_address || !sink_into_branches(function, op, readers)) continue;
+        if (!asks_a_pointer(op) || !sink_into_branches(function, op, readers)) continue;
         readers_drop(readers, op);
         op_remove(op);
     }

@@ -65,3 +65,22 @@ def blocks_of_two_sizes(x, y, n, HALF: tl.constexpr, B: tl.constexpr):
     for k in tl.static_range(3):
         total += tl.load(x + i, mask=i < n, other=0.0) * (k * (B if k == HALF else 2 * B))
     tl.store(y + i, tl.exp(total / B), mask=i < n)
+
+
+# tad: n=4, x=f32[n, 8], last=f32[n], y=f32[n, 8], HAS=True, B=8, grid=(1,)
+# tad: n=4, x=f32[n, 8], last=None, y=f32[n, 8], HAS=False, B=8, grid=(1,)
+@triton.jit
+def state_of_an_optional_tensor(x, last, y, n, HAS: tl.constexpr, B: tl.constexpr):
+    """The state `seen` has the elements' type of a tensor that may be None."""
+    i = tl.arange(0, B)
+    h = tl.zeros([B], dtype=tl.float32)
+    if HAS:
+        seen = tl.load(last)
+    for t in range(n):
+        scale = 0.5
+        if HAS:
+            new = tl.load(last + t)
+            scale = tl.where(new > seen, 0.25, 0.5)
+            seen = new
+        h = h * h * scale + tl.load(x + t * B + i)
+        tl.store(y + t * B + i, h)

@@ -10,16 +10,9 @@
 #include "analysis/addresses/affine_axes.h"
 #include "analysis/build/infer.h"
 #include "analysis/build/value_poly.h"
+#include "autodiff/addresses/limits.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/rewrite/rewrite.h"
-
-enum { MASK_STEPS = 200 };  // parts of a mask that are looked at. Beyond: it is not understood
-
-/// `base + sum lane[k] * i_k >= 1`, by the lanes of the access.
-typedef struct Limit {
-    const Poly *base, *lane[TYPE_MAX_RANK];
-} Limit;
-typedef LIST(Limit) Limits;
 
 /// An address by its rows.
 typedef struct Rows {
@@ -46,77 +39,15 @@ typedef struct RowSearch {
 
 static const Poly *zero(Arena *arena) { return poly_constant(arena, 0); }
 
-/// Adds `larger - smaller + slack`, of which the lanes are those of `axes`.
-static bool add_limit(Arena *arena, Value *larger, Value *smaller, int slack, const int *axes,
-                      int rank, Limits *limits) {
-    Affine sides[] = {affine_of(arena, larger), affine_of(arena, smaller)};
-    Limit limit = {.base = poly_constant(arena, slack)};
-    for (int i = 0; i < TYPE_MAX_RANK; i++) limit.lane[i] = zero(arena);
-    for (int s = 0; s < 2; s++) {
-        const Poly *sign = poly_constant(arena, s ? -1 : 1);
-        if (!sides[s].known || sides[s].wrapped || sides[s].rank > rank) return false;
-        limit.base = poly_add(arena, limit.base, poly_multiply(arena, sides[s].base, sign));
-        for (int i = 0; i < sides[s].rank; i++) {
-            const Poly **lane = &limit.lane[axes[rank - sides[s].rank + i]];
-            *lane = poly_add(arena, *lane, poly_multiply(arena, sides[s].lane[i], sign));
-        }
-    }
-    LIST_PUSH(arena, limits, limit);
-    return true;
-}
-
-/// Lists the comparisons that all have to hold for the mask. False where one of its parts is none.
-static bool add_limits(Arena *arena, const Value *mask, const int *axes, Limits *limits,
-                       int *steps) {
-    const Op *op = mask->op;
-    int rank = mask->type.rank;
-    int64_t axis;
-    if (!op || ++*steps > MASK_STEPS) return false;
-    if (op_is_ordering(op->code) && !dtype_is_integer(op->operands[0]->type.element)) return false;
-    Value *const *sides = op->operands;
-    switch (op->code) {
-    case OP_LT: return add_limit(arena, sides[1], sides[0], 0, axes, rank, limits);
-    case OP_LE: return add_limit(arena, sides[1], sides[0], 1, axes, rank, limits);
-    case OP_GT: return add_limit(arena, sides[0], sides[1], 0, axes, rank, limits);
-    case OP_GE: return add_limit(arena, sides[0], sides[1], 1, axes, rank, limits);
-    case OP_AND: {
-        bool all = true;
-        for (int i = 0; i < 2; i++)
-            all &= add_limits(arena, sides[i], axes + rank - sides[i]->type.rank, limits, steps);
-        return all;
-    }
-    case OP_BROADCAST_TO:
-        return add_limits(arena, sides[0], axes + rank - sides[0]->type.rank, limits, steps);
-    case OP_EXPAND_DIMS: {
-        if (!value_is_int(sides[1], &axis)) return false;
-        if (axis < 0) axis += rank;
-        int inner[TYPE_MAX_RANK] = {0};
-        for (int i = 0, count = 0; i < rank; i++)
-            if (i != axis) inner[count++] = axes[i];
-        return add_limits(arena, sides[0], inner, limits, steps);
-    }
-    default: return false;
-    }
-}
-
-static bool limits_of_mask(Arena *arena, const Access *access, Limits *limits) {
-    const Value *mask = access_mask(access->op);
-    int axes[TYPE_MAX_RANK] = {0};
-    if (!mask) return true;
-    if (mask->type.rank > access->offset.rank) return false;
-    for (int i = 0; i < mask->type.rank; i++) axes[i] = access->offset.rank - mask->type.rank + i;
-    return add_limits(arena, mask, axes, limits, &(int){0});
-}
-
 /// What holds where the access touches an element, as far as it is understood.
 static void find_limits(RowSearch *search) {
-    int axes[TYPE_MAX_RANK] = {0}, steps = 0;
+    int axes[TYPE_MAX_RANK] = {0};
     limits_of_mask(search->arena, &search->access, &search->limits);
     for (const Region *region = search->op->parent; region && region->parent;
          region = region->parent->parent)
         if (region->parent->code == OP_IF && region == region->parent->regions[0] &&
             region->parent->operands[0]->type.rank == 0)
-            add_limits(search->arena, region->parent->operands[0], axes, &search->limits, &steps);
+            limits_of_condition(search->arena, region->parent->operands[0], axes, &search->limits);
 }
 
 /* ---- rows ---- */
@@ -264,54 +195,6 @@ static bool address_tells(RowSearch *search) {
 
 /* ---- the store ---- */
 
-static bool is_of_launch(const Poly *poly) {
-    for (int t = 0; t < poly->count; t++)
-        for (int i = 0; i < poly->terms[t].atom_count; i++) {
-            const Value *atom = poly->terms[t].atoms[i];
-            if (atom->op || !atom->region || atom->region->parent) return false;
-        }
-    return true;
-}
-
-/// `above // below`, above at least below: as `cdiv` of sizes is.
-static bool is_whole_quotient(Arena *arena, const Value *value) {
-    if (!value->op || value->op->code != OP_FLOORDIV) return false;
-    const Poly *above = value_poly(arena, value->op->operands[0]);
-    const Poly *below = value_poly(arena, value->op->operands[1]);
-    return is_of_launch(above) && is_of_launch(below) &&
-           poly_is_nonnegative(arena, poly_subtract(arena, above, below));
-}
-
-/// Whether the number is at least 1 where each of the launch's sizes is.
-static bool is_a_size(Arena *arena, const Poly *poly) {
-    for (int t = 0; t < poly->count; t++)
-        for (int i = 0; i < poly->terms[t].atom_count; i++) {
-            const Value *atom = poly->terms[t].atoms[i];
-            if (!is_of_launch(poly_atom(arena, poly->terms[t].atoms[i])) &&
-                !is_whole_quotient(arena, atom))
-                return false;
-        }
-    return poly_is_nonnegative(arena, poly_subtract(arena, poly, poly_constant(arena, 1)));
-}
-
-static bool has_iteration(Arena *arena, const Op *loop) {
-    Affine lower = affine_of(arena, loop->operands[0]), upper = affine_of(arena, loop->operands[1]);
-    Affine step = affine_of(arena, loop->operands[2]);
-    return lower.known && upper.known && step.known && is_a_size(arena, step.base) &&
-           is_a_size(arena, poly_subtract(arena, upper.base, lower.base));
-}
-
-/// Whether an operation stands in a branch on the same condition, on the same side.
-static bool is_in_like_branch(const Op *op, const Region *branch) {
-    const Op *condition = branch->parent;
-    for (const Region *region = op->parent; region->parent; region = region->parent->parent)
-        if (region->parent->code == OP_IF &&
-            region->parent->operands[0] == condition->operands[0] &&
-            (region == region->parent->regions[0]) == (branch == condition->regions[0]))
-            return true;
-    return false;
-}
-
 /// Whether the store is reached wherever `op` is, in the same iterations of the loops that the rows move with, and in the first
 /// of all others.
 static bool is_reached(RowSearch *search, const Op *store) {
@@ -323,7 +206,7 @@ static bool is_reached(RowSearch *search, const Op *store) {
              other = other->parent ? other->parent->parent : NULL)
             is_shared |= other == region;
         if (around->code == OP_IF) {
-            if (!is_shared && !is_in_like_branch(search->op, region)) return false;
+            if (!is_shared && !op_is_in_like_branch(search->op, region)) return false;
             continue;
         }
         if (around->code != OP_FOR) return false;
@@ -331,7 +214,7 @@ static bool is_reached(RowSearch *search, const Op *store) {
         if (is_shared && poly_mentions(search->own.index, variable)) continue;
         Affine lower = affine_of(search->arena, around->operands[0]);
         if (!lower.known || lower.rank || !poly_is_fixed(search->arena, lower.base)) return false;
-        if (!is_shared && !has_iteration(search->arena, around)) return false;
+        if (!is_shared && !loop_has_iteration(search->arena, around)) return false;
         LIST_PUSH(search->arena, &search->first, variable);
     }
     return true;
@@ -407,9 +290,9 @@ static bool limit_holds(const RowSearch *search, const Limit *limit) {
         if (!rows) return false;
         const Poly *last = poly_subtract(search->arena, rows, poly_constant(search->arena, 1));
         const Poly *way = poly_multiply(search->arena, limit->lane[lane], last);
-        if (!is_a_size(search->arena, poly_add(search->arena, least, way))) return false;
+        if (!poly_is_size(search->arena, poly_add(search->arena, least, way))) return false;
     }
-    return is_a_size(search->arena, least);
+    return poly_is_size(search->arena, least);
 }
 
 /// Whether the store has each row that `op` touches, in a column that is the same for all programs.

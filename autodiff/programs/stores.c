@@ -155,7 +155,7 @@ static bool place_is_read(const Op *store, int axis) {
     return walk_from(store->operands[0], id_use, ID_IS_READ, &axis) == ID_IS_READ;
 }
 
-/// Whether no two programs along the axis store to one element, where what is assumed holds.
+/// Whether no two programs along the axis take the gradient of one element, where what is assumed holds.
 static bool settle_axis(Differentiation *state, const Map *stored, Op *store, int axis) {
     Arena *arena = state->arena;
     DigitUse place = digits_of_place(arena, stored, store, axis);
@@ -193,7 +193,7 @@ static bool settle_axis(Differentiation *state, const Map *stored, Op *store, in
         condition = build_binary(&b, OP_AND, others, condition);
     }
     map_set_pointer(&state->stores.owners, store, condition);
-    return false;
+    return true;
 }
 
 /* ---- all stores ---- */

@@ -3,23 +3,20 @@
 // may move to a kernel of their own (reductions.h).
 #include "autodiff/schedule/schedule.h"
 
-#include <string.h>
-
 #include "analysis/addresses/affine.h"
 #include "analysis/addresses/affine_axes.h"
 #include "analysis/build/build.h"
 #include "analysis/build/infer.h"
 #include "analysis/ir/loops.h"
-#include "autodiff/addresses/digits.h"
 #include "autodiff/addresses/place.h"
-#include "autodiff/addresses/segments.h"
-#include "autodiff/addresses/told.h"
 #include "autodiff/atomics/neighbours.h"
 #include "autodiff/atomics/picked.h"
 #include "autodiff/rewrite/order.h"
 #include "autodiff/schedule/sink.h"
 #include "autodiff/schedule/tile_orders.h"
 #include "autodiff/schedule/unwrap.h"
+#include "autodiff/sharing/owner_masks.h"
+#include "autodiff/sharing/sharing.h"
 #include "autodiff/state/differentiation.h"
 
 static bool op_is_alive(const Function *function, const Op *op) {
@@ -31,234 +28,7 @@ static bool op_is_alive(const Function *function, const Op *op) {
     return false;
 }
 
-/* ---- private or shared ---- */
-
-typedef struct GradientSharing {
-    bool is_private;
-    const Op *told_by;  // what takes the upstream gradient of a store that has its rows; or NULL
-    const char *why;
-} GradientSharing;
-
-/// Whether a value comes from memory, by operands alone.
-static bool is_made_of_loads(const Value *value, Map *seen) {
-    if (!value || !value->op || map_has_pointer(seen, value)) return false;
-    if (value->op->code == OP_LOAD) return true;
-    map_set_pointer(seen, value, seen);
-    for (int i = 0; i < value->op->operand_count; i++)
-        if (is_made_of_loads(value->op->operands[i], seen)) return true;
-    return false;
-}
-
-/// An address of which nothing is known but this.
-static const char *unknown_address(Arena *arena, const Op *op, const char *name) {
-    Map seen = map_new(arena);
-    return arena_printf(
-        arena, "the address of `%s` %s, so any two programs may add to the same element", name,
-        is_made_of_loads(op->operands[0], &seen) ? "depends on loaded data"
-                                                 : "is not linear in the lanes of its tile");
-}
-
-/// What is assumed of offsets that programs have the elements between.
-static void assume_ascending(Differentiation *state, const Accumulation *statement,
-                             const Value *offsets, int axis) {
-    for (LIST_EACH(int, i, state->stores.assumptions)) {
-        const Assumption *known = &state->stores.assumptions.items[i];
-        if (known->offsets && strcmp(known->offsets, offsets->name) == 0 &&
-            known->program_axis == axis)
-            return;
-    }
-    const char *text = arena_printf(state->arena,
-                                    "the offsets in `%s` do not decrease, so that programs along "
-                                    "grid axis %d share no elements of `%s`",
-                                    offsets->name, axis, statement->input->name);
-    LIST_PUSH(state->arena, &state->stores.assumptions,
-              (Assumption){text, statement->range, offsets->name, axis});
-}
-
-/// Offsets whose neighbours bound what a program touches, or NULL. The Function asks the grid how many it has to check.
-static Value *offsets_around(Differentiation *state, const Access *access, const Axis *axis) {
-    const FunctionDefinition *kernel = state->primal->definition;
-    if (!axis->is_program || axis->digit != AXIS_WHOLE || kernel->is_autotuned ||
-        kernel->has_heuristics)
-        return NULL;
-    return segments_of_programs(state->arena, state->backward, state->versions.axes, access,
-                                axis->program_axis);
-}
-
-/// What is assumed of the store that tells rows apart.
-static void assume_told(Differentiation *state, const Accumulation *statement, const Op *upstream) {
-    const Op *store = map_get_pointer(&state->stores.upstreams, upstream);
-    const char *output = parameter_of_root(state, pointer_root(store->operands[0]))->name;
-    const char *text = arena_printf(state->arena,
-                                    "no two programs store to one element of `%s`, so that they "
-                                    "share no elements of `%s`",
-                                    output, statement->input->name);
-    for (LIST_EACH(int, i, state->stores.assumptions))
-        if (strcmp(state->stores.assumptions.items[i].text, text) == 0) return;
-    LIST_PUSH(state->arena, &state->stores.assumptions,
-              (Assumption){.text = text, .range = store->range});
-}
-
-/// What is assumed where only a mask that is not understood (a length in memory) ends a row before the next one begins.
-static void assume_ended(Differentiation *state, const Accumulation *statement) {
-    const char *name = statement->input->name;
-    if (!map_has_pointer(&state->stores.ends_unknown, statement->input)) return;
-    const char *text = arena_printf(state->arena,
-                                    "masks end each row of `%s` before the next one begins, so "
-                                    "that programs share no elements of it",
-                                    name);
-    for (LIST_EACH(int, i, state->stores.assumptions))
-        if (strcmp(state->stores.assumptions.items[i].text, text) == 0) return;
-    LIST_PUSH(state->arena, &state->stores.assumptions,
-              (Assumption){.text = text, .range = statement->range});
-}
-
-/// What was found for a statement when its address was looked at.
-typedef struct KnownRows {
-    const Value *pointer;
-    const Op *told_by;
-} KnownRows;
-
-/// The store of the forward that has the rows of each program, where memory or a flag decides about them: none of the axes of the grid
-/// is left out of the address, and iterations own what they touch.
-static const Op *rows_are_told(Differentiation *state, const Accumulation *statement,
-                               const Axis *axes, const AxisDependence *dependence, int count) {
-    for (int i = 0; i < count; i++)
-        if (dependence[i] == AXIS_FREE || (!axes[i].is_program && dependence[i] != AXIS_OWNED))
-            return NULL;
-    KnownRows *known = map_get_pointer(&state->stores.told, statement->op);
-    if (known && known->pointer == statement->op->operands[0]) return known->told_by;
-    known = ARENA_NEW(state->arena, KnownRows);
-    *known = (KnownRows){
-        statement->op->operands[0],
-        told_by_store(state->arena, state->backward, &state->stores.upstreams, statement->op)};
-    map_set_pointer(&state->stores.told, statement->op, known);
-    return known->told_by;
-}
-
-static GradientSharing affine_sharing(Differentiation *state, const Accumulation *statement) {
-    Axis axes[ACCESS_MOST_AXES];
-    AxisDependence dependence[ACCESS_MOST_AXES];
-    Access access = places_find(state->versions.places, statement->op)->access;
-    const char *name = statement->input->name;
-    if (!access.parameter || !access.offset.known)
-        return (GradientSharing){.why = unknown_address(state->arena, statement->op, name)};
-    if (!lanes_are_apart(state->arena, statement->op))
-        return (GradientSharing){
-            .why = arena_printf(state->arena,
-                                "several lanes of one tile may add to the same element of `%s`",
-                                name)};
-    int count = access_axes(state->arena, state->versions.axes, &access, axes, dependence,
-                            ACCESS_MOST_AXES);
-    Value *offsets[ACCESS_MOST_AXES] = {0};
-    for (int i = 0; i < count; i++) {
-        if (dependence[i] == AXIS_OWNED) continue;
-        offsets[i] = offsets_around(state, &access, &axes[i]);
-        if (offsets[i]) continue;
-        const Op *told_by = rows_are_told(state, statement, axes, dependence, count);
-        if (told_by) return (GradientSharing){.is_private = true, .told_by = told_by};
-        if (axes[i].is_program) {
-            return (GradientSharing){
-                .why = dependence[i] == AXIS_FREE && axes[i].digit == AXIS_WHOLE
-                           ? arena_printf(
-                                 state->arena,
-                                 "all programs along grid axis %d add to the same elements of `%s`",
-                                 axes[i].program_axis, name)
-                           : arena_printf(
-                                 state->arena,
-                                 "programs along grid axis %d may add to the same elements of `%s`",
-                                 axes[i].program_axis, name)};
-        }
-        return (GradientSharing){
-            .why = arena_printf(
-                state->arena,
-                "several iterations of the loop at line %d add to the same elements of `%s`",
-                range_line(axes[i].loop->range), name)};
-    }
-    for (int i = 0; i < count; i++)
-        if (offsets[i]) assume_ascending(state, statement, offsets[i], axes[i].program_axis);
-    return (GradientSharing){.is_private = true};
-}
-
-static GradientSharing statement_sharing(Differentiation *state, const Accumulation *statement) {
-    GradientSharing sharing = affine_sharing(state, statement);
-    if (!sharing.is_private)
-        sharing.is_private = digits_are_private(state->arena, state->versions.axes, statement->op);
-    return sharing;
-}
-
-/* ---- two statements ---- */
-
-/// The loop around the operation that counts as another one does, or NULL.
-static Op *loop_alike(const Op *loop, const Op *op) {
-    for (Op *outer = op->parent->parent; outer; outer = outer->parent->parent)
-        if (outer->code == loop->code && outer->operands[0] == loop->operands[0] &&
-            outer->operands[1] == loop->operands[1] && outer->operands[2] == loop->operands[2])
-            return outer;
-    return NULL;
-}
-
-/// Whether each lane of the one steps as a lane of the other, in whatever order.
-static bool lanes_are_alike(const Affine *a, const Affine *b) {
-    bool taken[TYPE_MAX_RANK] = {false};
-    if (a->rank != b->rank) return false;
-    for (int i = 0; i < a->rank; i++) {
-        int k = 0;
-        while (k < b->rank && (taken[k] || !poly_equal(a->lane[i], b->lane[k]))) k++;
-        if (k == b->rank) return false;
-        taken[k] = true;
-    }
-    return true;
-}
-
-/// Whether two statements are at the same places but for the loops that they are in, each for itself: all iterations of the one are in
-/// front of those of the other.
-static bool loops_are_alike(Differentiation *state, Op *a, Op *b) {
-    Access one = access_of(state->arena, a), other = access_of(state->arena, b);
-    Op *in_a, *in_b;
-    ops_common_level(a, b, &in_a, &in_b);
-    if (!in_a || one.parameter != other.parameter || !one.offset.known || !other.offset.known)
-        return false;
-    for (const Op *outer = in_a->parent->parent; outer; outer = outer->parent->parent)
-        if (op_is_loop(outer->code)) return false;
-    const Poly *base = other.offset.base;
-    for (Op *loop = b->parent->parent; loop; loop = loop->parent->parent) {
-        if (loop->code == OP_IF) continue;
-        const Op *like = loop->code == OP_FOR ? loop_alike(loop, a) : NULL;
-        if (!like) return false;
-        Value *variable = like->regions[0]->arguments[0];
-        base = poly_substitute(state->arena, base, loop->regions[0]->arguments[0],
-                               poly_atom(state->arena, variable));
-        if (!base) return false;
-    }
-    return poly_equal(one.offset.base, base) && lanes_are_alike(&one.offset, &other.offset);
-}
-
-/// Whether one store of the forward tells the rows of both apart, so that they meet in one program alone.
-static bool are_told_together(Differentiation *state, const Accumulation *a,
-                              const Accumulation *b) {
-    const Op *told_by = statement_sharing(state, a).told_by;
-    return told_by && told_by == statement_sharing(state, b).told_by &&
-           (places_are_equal(state->arena, a->op, b->op) || loops_are_alike(state, a->op, b->op));
-}
-
-/// How two statements that are private each are private together.
-typedef enum Pair {
-    PAIR_SHARED,   // other programs or iterations of the one meet the other
-    PAIR_APART,    // they never meet
-    PAIR_ORDERED,  // they meet in one program, the one after the other
-} Pair;
-
-static Pair pair_of(Differentiation *state, const Accumulation *a, const Accumulation *b) {
-    if (digits_are_apart(state->arena, state->versions.axes, a->op, b->op)) return PAIR_APART;
-    bool is_told = statement_sharing(state, a).told_by || statement_sharing(state, b).told_by;
-    if (is_told
-            ? !are_told_together(state, a, b)
-            : !places_are_owned_together(state->arena, state->versions.axes, a->op, b->op, false))
-        return PAIR_SHARED;
-    bool apart = ops_are_exclusive(a->op, b->op) || places_are_apart(state->arena, a->op, b->op);
-    return apart ? PAIR_APART : PAIR_ORDERED;
-}
+/* ---- one gradient ---- */
 
 static void make_store(const Accumulation *statement, Function *function) {
     Op *op = statement->op;
@@ -305,9 +75,15 @@ static bool group_is_private(Differentiation *state, const Accumulation *group, 
     for (int i = 0; i < count; i++) {
         if (!statement_sharing(state, &group[i]).is_private) return false;
         for (int k = 0; k < i; k++)
-            if (pair_of(state, &group[i], &group[k]) == PAIR_SHARED) return false;
+            if (pair_of(state, &group[i], &group[k], false, &(const Op *){NULL}) == PAIR_SHARED)
+                return false;
     }
     return true;
+}
+
+static bool is_told(Differentiation *state, const Accumulation *statement) {
+    GradientSharing sharing = statement_sharing(state, statement);
+    return sharing_is_told(&sharing);
 }
 
 /// Of statements that meet: those that add to one element by an index from memory are taken over by one that adds to the row which
@@ -326,7 +102,7 @@ static int fold_picked(Differentiation *state, Gradient *gradient, Accumulation 
         !group_is_private(state, left, left_count))
         return -1;
     for (int i = 0; i < left_count; i++)
-        if (statement_sharing(state, &left[i]).told_by) return -1;
+        if (is_told(state, &left[i])) return -1;
     for (int i = 0; i < picked_count; i++) {
         for (int k = 0; k < left_count && !picks[i]; k++)
             picks[i] = pick_plan(state, &picked[i], &left[k], picked_count == 1 && left_count == 1);
@@ -346,12 +122,42 @@ static int fold_picked(Differentiation *state, Gradient *gradient, Accumulation 
 static bool store_neighbours(Differentiation *state, Accumulation *group, int count) {
     for (int i = 0; i < count; i++) {
         GradientSharing sharing = statement_sharing(state, &group[i]);
-        if (!sharing.is_private || sharing.told_by) return false;
+        if (!sharing.is_private || sharing_is_told(&sharing)) return false;
     }
     if (group_is_private(state, group, count)) return false;
     int left = neighbours_gather(state, group, count);
     for (int i = 0; i < left; i++) make_store(&group[i], state->backward);
     return left > 0;
+}
+
+/// A barrier in front of an operation, where none is there.
+static void wait_before(Differentiation *state, Op *op) {
+    if (op->previous && op->previous->code == OP_DEBUG_BARRIER) return;
+    Builder builder = {
+        .function = state->backward, .region = op->parent, .before = op, .range = op->range};
+    op_append(&builder, OP_DEBUG_BARRIER, NULL, 0, 0);
+}
+
+/// Statements whose elements other programs never touch, though iterations of one program may: the program adds to what it stored before,
+/// one iteration after the other. False where that is not known.
+static bool update_by_program(Differentiation *state, Gradient *gradient, const Accumulation *group,
+                              int count) {
+    const Op **told_by = ARENA_ARRAY(state->arena, const Op *, count *count + 1);
+    for (int i = 0; i < count; i++) {
+        if (!statement_sharing(state, &group[i]).is_of_program) return false;
+        for (int k = 0; k < i; k++)
+            if (pair_of(state, &group[i], &group[k], true, &told_by[i * count + k]) == PAIR_SHARED)
+                return false;
+    }
+    for (int i = 0; i < count; i++) {
+        assume_told(state, &group[i]);
+        for (int k = 0; k < i; k++)
+            if (told_by[i * count + k]) assume_told_by(state, &group[i], told_by[i * count + k]);
+        wait_before(state, group[i].op);
+        make_update(&group[i], state->backward);
+    }
+    gradient->is_sum = true;
+    return true;
 }
 
 static void schedule_group(Differentiation *state, Gradient *gradient, Accumulation *group,
@@ -361,8 +167,10 @@ static void schedule_group(Differentiation *state, Gradient *gradient, Accumulat
     gradient->range = group[0].range;
     if (store_neighbours(state, group, count)) return;
     Pair *pairs = ARENA_ARRAY(state->arena, Pair, count * count + 1);
+    const Op **told_by = ARENA_ARRAY(state->arena, const Op *, count *count + 1);
     for (int i = 0; i < count; i++) {
         GradientSharing sharing = statement_sharing(state, &group[i]);
+        if (!sharing.is_private && update_by_program(state, gradient, group, count)) return;
         if (!sharing.is_private) {
             share_group(gradient, &group[i], sharing.why);
             if (count == 1)
@@ -371,8 +179,10 @@ static void schedule_group(Differentiation *state, Gradient *gradient, Accumulat
             return;
         }
         for (int k = 0; k < i; k++) {
-            pairs[i * count + k] = pair_of(state, &group[i], &group[k]);
+            pairs[i * count + k] =
+                pair_of(state, &group[i], &group[k], false, &told_by[i * count + k]);
             if (pairs[i * count + k] != PAIR_SHARED) continue;
+            if (update_by_program(state, gradient, group, count)) return;
             share_group(
                 gradient, &group[i],
                 arena_printf(
@@ -388,11 +198,9 @@ static void schedule_group(Differentiation *state, Gradient *gradient, Accumulat
             if (pairs[i * count + k] == PAIR_ORDERED)
                 adds[make_ordered(state, group, k, i)] = gradient->is_sum = true;
     for (int i = 0; i < count; i++) {
-        const Op *told_by = statement_sharing(state, &group[i]).told_by;
-        if (told_by)
-            assume_told(state, &group[i], told_by);
-        else
-            assume_ended(state, &group[i]);
+        assume_told(state, &group[i]);
+        for (int k = 0; k < i; k++)
+            if (told_by[i * count + k]) assume_told_by(state, &group[i], told_by[i * count + k]);
     }
     for (int i = 0; i < count; i++)
         adds[i] ? make_update(&group[i], state->backward) : make_store(&group[i], state->backward);
@@ -560,6 +368,7 @@ void schedule_accumulations(Differentiation *state, Backward *result) {
     for (int i = 0; i < state->sweep.running_steps.count; i++)
         if (!op_is_alive(state->backward, state->sweep.running_steps.items[i].op))
             state->sweep.running_steps.items[i].op = NULL;
+    accumulations_leave_to_owners(state);
     accumulations_sink(state);
     accumulations_unwrap(state);
     accumulations_join(state);
@@ -568,6 +377,7 @@ void schedule_accumulations(Differentiation *state, Backward *result) {
     FunctionAxes axes = backward_axes(state);
     state->versions.places = &places;
     state->versions.axes = &axes;
+    state->stores.cases = NULL;
     result->gradients = ARENA_ARRAY(state->arena, Gradient, state->sweep.accumulations.count + 1);
     for (int i = 0; i < state->sweep.accumulations.count; i++) {
         const Accumulation *first = &state->sweep.accumulations.items[i];

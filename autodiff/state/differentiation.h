@@ -119,7 +119,11 @@ typedef struct StoreState {
     Map owners;  // stores that several programs do alike -> the primal condition of the one with the gradient
     Map distinct;  // stores of which no two programs have one element, or the gradient would be wrong already
     Map upstreams;  // loads of the backward, of what such a store takes -> the store
-    Map told;  // statements that add to gradients -> what such a load tells of their rows (schedule.c)
+    LIST(Value *)
+    owned_upstreams;  // conditions of the backward under which one of several programs takes an upstream gradient
+    Map told;  // statements that add to gradients -> which programs share their elements (sharing.c)
+    const struct FlagCases *
+        cases;  // the backward by the flags of a launch, while it is scheduled; NULL: not asked yet
     LIST(Assumption) assumptions;
     LIST(StepCheck) steps;  // what the Function looks at (programs/steps.h)
     Map ends_unknown;  // parameters of the primal: masks end their rows by something that is not understood (a length in memory)

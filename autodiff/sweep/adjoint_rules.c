@@ -294,6 +294,7 @@ static void rule_store(Differentiation *state, const Op *op) {
     Value *owner = map_get_pointer(&state->stores.owners, op);
     if (owner) owner = recomputed(state, owner);
     if (owner) mask = mask ? build_binary(b, OP_AND, mask, owner) : owner;
+    if (owner) LIST_PUSH(state->arena, &state->stores.owned_upstreams, owner);
     Value *operands[] = {pointer, mask, mask ? build_float(b, 0.0) : NULL};
     if (running) running_barrier(state, source, NULL);
     Value *upstream = active ? build(b, OP_LOAD, operands, 3) : NULL;

@@ -1,0 +1,167 @@
+// Copies of a function in which conditions that a launch decides are known: each takes one side of every such branch.
+#include "autodiff/sharing/flag_cases.h"
+
+#include "analysis/build/infer.h"
+#include "analysis/ir/walk.h"
+#include "autodiff/rewrite/rewrite.h"
+
+enum { MOST_OPS = 40000 };  // of all copies. Beyond: no cases are told apart
+
+typedef LIST(Op *) Accesses;
+
+/* ---- conditions ---- */
+
+/// The condition without `not` in front of it.
+static const Value *bare_condition(const Value *condition, bool *is_negated) {
+    while (condition->op && condition->op->code == OP_LOGICAL_NOT) {
+        *is_negated = !*is_negated;
+        condition = condition->op->operands[0];
+    }
+    return condition;
+}
+
+static bool is_of_launch(const Value *condition) {
+    return condition->type.rank == 0 && !condition->constant && value_is_of_parameters(condition);
+}
+
+bool ops_are_of_different_launches(const Op *a, const Op *b) {
+    for (const Region *left = a->parent; left && left->parent; left = left->parent->parent) {
+        if (left->parent->code != OP_IF || !is_of_launch(left->parent->operands[0])) continue;
+        bool turns_left = false;
+        const Value *condition = bare_condition(left->parent->operands[0], &turns_left);
+        for (const Region *right = b->parent; right && right->parent;
+             right = right->parent->parent) {
+            bool turns_right = false;
+            if (right->parent->code != OP_IF ||
+                bare_condition(right->parent->operands[0], &turns_right) != condition)
+                continue;
+            bool left_holds = (left == left->parent->regions[0]) != turns_left;
+            bool right_holds = (right == right->parent->regions[0]) != turns_right;
+            if (left_holds != right_holds) return true;
+        }
+    }
+    return false;
+}
+
+/// Whether the branch chooses numbers or pointers that addresses are made of.
+static bool chooses_places(const Op *op) {
+    for (int i = 0; i < op->result_count; i++) {
+        Type type = op->results[i]->type;
+        if (type.kind == TYPE_POINTER) return true;
+        if (type.kind == TYPE_NUMBER && dtype_is_integer(type.element)) return true;
+    }
+    return false;
+}
+
+typedef struct SideSearch {
+    const Value *flags[FLAGS_MOST];
+    int count, ops;
+} SideSearch;
+
+static bool visit_flag(void *context, Op *op) {
+    SideSearch *search = context;
+    search->ops++;
+    if (op->code != OP_IF || !chooses_places(op) || !is_of_launch(op->operands[0])) return true;
+    bool is_negated = false;
+    const Value *flag = bare_condition(op->operands[0], &is_negated);
+    for (int i = 0; i < search->count; i++)
+        if (search->flags[i] == flag) return true;
+    if (search->count < FLAGS_MOST) search->flags[search->count++] = flag;
+    return true;
+}
+
+/* ---- one case ---- */
+
+typedef struct Listing {
+    Arena *arena;
+    Accesses *ops;
+} Listing;
+
+static bool visit_listed(void *context, Op *op) {
+    Listing *listing = context;
+    if (op->code == OP_LOAD || op->code == OP_ATOMIC_ADD)
+        LIST_PUSH(listing->arena, listing->ops, op);
+    return true;
+}
+
+/// Loads and additions, which a copy has in the same order.
+static Accesses accesses_of(Arena *arena, const Function *function) {
+    Accesses ops = {0};
+    Listing listing = {arena, &ops};
+    region_walk(function->body, visit_listed, &listing);
+    return ops;
+}
+
+/// Puts what the side does in place of the branch.
+static void take_side(Function *function, Op *branch, int side) {
+    Region *taken = branch->regions[side];
+    Op *end = region_terminator(taken);
+    for (Op *op = taken->first, *next; op && op != end; op = next) {
+        next = op->next;
+        op_move_before(op, branch);
+    }
+    for (int i = 0; i < branch->result_count; i++)
+        region_replace_uses(function->body, branch->results[i], end->operands[i]);
+    op_remove(branch);
+}
+
+/// Takes the sides that the values of the flags choose. Flags of the copy.
+static void take_sides(Function *function, Region *region, Value *const *flags, int count,
+                       unsigned values) {
+    for (Op *op = region->first, *next; op; op = next) {
+        next = op->next;
+        bool is_negated = false;
+        const Value *condition =
+            op->code == OP_IF ? bare_condition(op->operands[0], &is_negated) : NULL;
+        int flag = 0;
+        while (condition && flag < count && flags[flag] != condition) flag++;
+        if (!condition || flag == count) {
+            for (int i = 0; i < op->region_count; i++)
+                take_sides(function, op->regions[i], flags, count, values);
+            continue;
+        }
+        bool holds = ((values >> flag) & 1) != is_negated;
+        Op *first = op->regions[!holds]->first;
+        next = first == region_terminator(op->regions[!holds]) ? op->next : first;
+        take_side(function, op, !holds);
+    }
+}
+
+static SharingView view_of_case(Arena *arena, const SharingView *view, const SideSearch *search,
+                                unsigned values) {
+    Map copied = map_new(arena);
+    Function *function = function_copy(arena, view->function, view->function->name, &copied);
+    Accesses from = accesses_of(arena, view->function), to = accesses_of(arena, function);
+    Map *copies = ARENA_NEW(arena, Map), *originals = ARENA_NEW(arena, Map);
+    Map *upstreams = ARENA_NEW(arena, Map);
+    *copies = map_new(arena);
+    *originals = map_new(arena);
+    *upstreams = map_new(arena);
+    for (int i = 0; i < from.count && i < to.count; i++) {
+        Op *op = from.items[i], *copy = to.items[i];
+        map_set_pointer(copies, op, copy);
+        map_set_pointer(originals, copy, op);
+        void *store = map_get_pointer(view->upstreams, op);
+        if (store) map_set_pointer(upstreams, copy, store);
+    }
+    Value *flags[FLAGS_MOST];
+    for (int i = 0; i < search->count; i++)
+        flags[i] = map_get_pointer(&copied, (Value *)(uintptr_t)search->flags[i]);
+    take_sides(function, function->body, flags, search->count, values);
+    Places *places = ARENA_NEW(arena, Places);
+    FunctionAxes *axes = ARENA_NEW(arena, FunctionAxes);
+    *places = places_new(arena);
+    *axes = function_axes(arena, function);
+    return (SharingView){function, axes, places, upstreams, copies, originals};
+}
+
+const FlagCases *flag_cases_new(Arena *arena, const SharingView *view) {
+    FlagCases *cases = ARENA_NEW(arena, FlagCases);
+    SideSearch search = {0};
+    region_walk(view->function->body, visit_flag, &search);
+    if (!search.count || search.ops << search.count > MOST_OPS) return cases;
+    cases->count = 1 << search.count;
+    for (int i = 0; i < cases->count; i++)
+        cases->items[i] = view_of_case(arena, view, &search, (unsigned)i);
+    return cases;
+}

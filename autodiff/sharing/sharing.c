@@ -1,0 +1,394 @@
+// Statements that add to a gradient in; whether programs or iterations share what they touch, each by itself and two of them together, out.
+#include "autodiff/sharing/sharing.h"
+
+#include <string.h>
+
+#include "analysis/addresses/affine.h"
+#include "analysis/addresses/affine_axes.h"
+#include "analysis/ir/loops.h"
+#include "autodiff/addresses/digits.h"
+#include "autodiff/addresses/like_store.h"
+#include "autodiff/addresses/place.h"
+#include "autodiff/addresses/segments.h"
+#include "autodiff/addresses/told.h"
+#include "autodiff/rewrite/order.h"
+#include "autodiff/rewrite/rewrite.h"
+#include "autodiff/sharing/flag_cases.h"
+
+_Static_assert(SHARING_MOST_CASES == 1 << FLAGS_MOST, "a store for each case");
+
+/* ---- one statement ---- */
+
+/// Whether a value comes from memory, by operands alone.
+static bool is_made_of_loads(const Value *value, Map *seen) {
+    if (!value || !value->op || map_has_pointer(seen, value)) return false;
+    if (value->op->code == OP_LOAD) return true;
+    map_set_pointer(seen, value, seen);
+    for (int i = 0; i < value->op->operand_count; i++)
+        if (is_made_of_loads(value->op->operands[i], seen)) return true;
+    return false;
+}
+
+/// An address of which nothing is known but this.
+static const char *unknown_address(Arena *arena, const Op *op, const char *name) {
+    Map seen = map_new(arena);
+    return arena_printf(
+        arena, "the address of `%s` %s, so any two programs may add to the same element", name,
+        is_made_of_loads(op->operands[0], &seen) ? "depends on loaded data"
+                                                 : "is not linear in the lanes of its tile");
+}
+
+static const char *shared_axis(Arena *arena, const Axis *axis, AxisDependence dependence,
+                               const char *name) {
+    if (!axis->is_program)
+        return arena_printf(
+            arena, "several iterations of the loop at line %d add to the same elements of `%s`",
+            range_line(axis->loop->range), name);
+    bool is_all = dependence == AXIS_FREE && axis->digit == AXIS_WHOLE;
+    return arena_printf(arena, "%sprograms along grid axis %d %sadd to the same elements of `%s`",
+                        is_all ? "all " : "", axis->program_axis, is_all ? "" : "may ", name);
+}
+
+/// What is assumed of offsets that programs have the elements between.
+static void assume_ascending(Differentiation *state, const Accumulation *statement,
+                             const Value *offsets, int axis) {
+    for (LIST_EACH(int, i, state->stores.assumptions)) {
+        const Assumption *known = &state->stores.assumptions.items[i];
+        if (known->offsets && strcmp(known->offsets, offsets->name) == 0 &&
+            known->program_axis == axis)
+            return;
+    }
+    const char *text = arena_printf(state->arena,
+                                    "the offsets in `%s` do not decrease, so that programs along "
+                                    "grid axis %d share no elements of `%s`",
+                                    offsets->name, axis, statement->input->name);
+    LIST_PUSH(state->arena, &state->stores.assumptions,
+              (Assumption){text, statement->range, offsets->name, axis});
+}
+
+/// Offsets whose neighbours bound what a program touches, or NULL. The Function asks the grid how many it has to check.
+/// Under a flag it would have to look at offsets that may be there for nothing.
+static Value *offsets_around(Differentiation *state, const SharingView *view, const Access *access,
+                             const Axis *axis) {
+    const FunctionDefinition *kernel = state->primal->definition;
+    if (view->copies || !axis->is_program || axis->digit != AXIS_WHOLE || kernel->is_autotuned ||
+        kernel->has_heuristics)
+        return NULL;
+    return segments_of_programs(state->arena, view->function, view->axes, access,
+                                axis->program_axis);
+}
+
+/// The store of the forward that tells which program has what, where memory or a flag decides about it. Where an axis of the grid is left
+/// out of the address, the store alone says that there is one program along it.
+static const Op *find_teller(Differentiation *state, const SharingView *view, Op *op,
+                             const AxisDependence *dependence, int count) {
+    bool leaves_out = false;
+    for (int i = 0; i < count; i++) leaves_out = leaves_out || dependence[i] == AXIS_FREE;
+    const Op *rows =
+        leaves_out ? NULL : told_by_store(state->arena, view->function, view->upstreams, op);
+    if (rows) return rows;
+    LikeStores like = like_stores_find(state->arena, view->function, view->upstreams, op, NULL);
+    return like.count ? like.items[0].upstream : NULL;
+}
+
+/// Why programs may share what an address reaches, by its axes, or NULL; `told_by` and what is assumed of offsets say why they do not.
+static const char *why_programs_meet(Differentiation *state, const SharingView *view,
+                                     const Accumulation *statement, Op *op, const Axis *axes,
+                                     const AxisDependence *dependence, int count,
+                                     const Op **told_by) {
+    Access access = places_find(view->places, op)->access;
+    Value *offsets[ACCESS_MOST_AXES] = {0};
+    for (int i = 0; i < count; i++) {
+        if (!axes[i].is_program || dependence[i] == AXIS_OWNED) continue;
+        offsets[i] = offsets_around(state, view, &access, &axes[i]);
+        if (offsets[i]) continue;
+        *told_by = find_teller(state, view, op, dependence, count);
+        return *told_by
+                   ? NULL
+                   : shared_axis(state->arena, &axes[i], dependence[i], statement->input->name);
+    }
+    for (int i = 0; i < count; i++)
+        if (offsets[i]) assume_ascending(state, statement, offsets[i], axes[i].program_axis);
+    return NULL;
+}
+
+/// By the address as a sum over axes, in the function that the view has.
+static GradientSharing affine_sharing(Differentiation *state, const SharingView *view,
+                                      const Accumulation *statement, Op *op) {
+    Axis axes[ACCESS_MOST_AXES];
+    AxisDependence dependence[ACCESS_MOST_AXES];
+    Access access = places_find(view->places, op)->access;
+    const char *name = statement->input->name;
+    if (!access.parameter || !access.offset.known)
+        return (GradientSharing){.why = unknown_address(state->arena, op, name)};
+    if (!lanes_are_apart(state->arena, op))
+        return (GradientSharing){
+            .why = arena_printf(state->arena,
+                                "several lanes of one tile may add to the same element of `%s`",
+                                name)};
+    int count = access_axes(state->arena, view->axes, &access, axes, dependence, ACCESS_MOST_AXES);
+    GradientSharing sharing = {.is_private = true, .is_of_program = true};
+    sharing.why =
+        why_programs_meet(state, view, statement, op, axes, dependence, count, &sharing.told_by[0]);
+    if (sharing.why) return (GradientSharing){.why = sharing.why};
+    for (int i = 0; i < count; i++) {
+        if (axes[i].is_program || dependence[i] == AXIS_OWNED) continue;
+        sharing.is_private = false;
+        // Windows that overlap may reach into another program's, too.
+        sharing.is_of_program = sharing.is_of_program && dependence[i] == AXIS_FREE;
+        if (!sharing.why) sharing.why = shared_axis(state->arena, &axes[i], dependence[i], name);
+    }
+    return sharing;
+}
+
+static GradientSharing sharing_in(Differentiation *state, const SharingView *view,
+                                  const Accumulation *statement, Op *op) {
+    GradientSharing sharing = affine_sharing(state, view, statement, op);
+    if (!sharing.is_private) sharing.is_private = digits_are_private(state->arena, view->axes, op);
+    return sharing;
+}
+
+/* ---- by the flags of a launch ---- */
+
+static SharingView whole_view(Differentiation *state) {
+    return (SharingView){.function = state->backward,
+                         .axes = state->versions.axes,
+                         .places = state->versions.places,
+                         .upstreams = &state->stores.upstreams};
+}
+
+/// The backward for each value of the flags, made when it is asked for first.
+static const FlagCases *cases_of(Differentiation *state) {
+    if (!state->stores.cases) {
+        SharingView view = whole_view(state);
+        state->stores.cases = flag_cases_new(state->arena, &view);
+    }
+    return state->stores.cases;
+}
+
+/// Whether an operation is there, in one of the sides that were taken.
+static bool is_in(const Function *function, const Op *op) {
+    const Region *region = op->parent;
+    while (region && region->parent) region = region->parent->parent;
+    return region == function->body;
+}
+
+static const Op *original(const SharingView *view, const Op *op) {
+    return op && view->originals ? map_get_pointer(view->originals, op) : op;
+}
+
+/// What holds of it whatever the flags are, and by which stores that is told in each case. Nothing, where no flag decides.
+static GradientSharing sharing_in_cases(Differentiation *state, const Accumulation *statement) {
+    const FlagCases *cases = cases_of(state);
+    bool any = cases->count > 0;
+    GradientSharing all = {.is_by_flags = true, .is_private = any, .is_of_program = any};
+    for (int i = 0; i < cases->count && all.is_of_program; i++) {
+        const SharingView *view = &cases->items[i];
+        Op *op = map_get_pointer(view->copies, statement->op);
+        if (!op) return (GradientSharing){0};
+        if (!is_in(view->function, op)) continue;
+        GradientSharing own = sharing_in(state, view, statement, op);
+        all.is_private = all.is_private && own.is_private;
+        all.is_of_program = own.is_of_program;
+        all.told_by[i] = original(view, own.told_by[0]);
+        if (!own.is_private) all.why = own.why;
+    }
+    return all;
+}
+
+/// What was found for a statement when its address was looked at.
+typedef struct KnownSharing {
+    const Value *pointer;
+    GradientSharing sharing;
+} KnownSharing;
+
+GradientSharing statement_sharing(Differentiation *state, const Accumulation *statement) {
+    KnownSharing *known = map_get_pointer(&state->stores.told, statement->op);
+    if (known && known->pointer == statement->op->operands[0]) return known->sharing;
+    SharingView view = whole_view(state);
+    GradientSharing sharing = sharing_in(state, &view, statement, statement->op);
+    if (!sharing.is_private) {
+        GradientSharing by_flags = sharing_in_cases(state, statement);
+        if (by_flags.is_private || (by_flags.is_of_program && !sharing.is_of_program))
+            sharing = by_flags;
+    }
+    known = ARENA_NEW(state->arena, KnownSharing);
+    *known = (KnownSharing){statement->op->operands[0], sharing};
+    map_set_pointer(&state->stores.told, statement->op, known);
+    return sharing;
+}
+
+bool sharing_is_told(const GradientSharing *sharing) {
+    for (int i = 0; i < SHARING_MOST_CASES; i++)
+        if (sharing->told_by[i]) return true;
+    return false;
+}
+
+void assume_told_by(Differentiation *state, const Accumulation *statement, const Op *upstream) {
+    const Op *store = map_get_pointer(&state->stores.upstreams, upstream);
+    const char *output = parameter_of_root(state, pointer_root(store->operands[0]))->name;
+    const char *what = map_has_pointer(&state->stores.owners, store) ? "different values to" : "to";
+    const char *text = arena_printf(state->arena,
+                                    "no two programs store %s one element of `%s`, so that they "
+                                    "share no elements of `%s`",
+                                    what, output, statement->input->name);
+    for (LIST_EACH(int, i, state->stores.assumptions))
+        if (strcmp(state->stores.assumptions.items[i].text, text) == 0) return;
+    LIST_PUSH(state->arena, &state->stores.assumptions,
+              (Assumption){.text = text, .range = store->range});
+}
+
+/// What is assumed where only a mask that is not understood (a length in memory) ends a row before the next one begins.
+static void assume_ended(Differentiation *state, const Accumulation *statement) {
+    const char *name = statement->input->name;
+    if (!map_has_pointer(&state->stores.ends_unknown, statement->input)) return;
+    const char *text = arena_printf(state->arena,
+                                    "masks end each row of `%s` before the next one begins, so "
+                                    "that programs share no elements of it",
+                                    name);
+    for (LIST_EACH(int, i, state->stores.assumptions))
+        if (strcmp(state->stores.assumptions.items[i].text, text) == 0) return;
+    LIST_PUSH(state->arena, &state->stores.assumptions,
+              (Assumption){.text = text, .range = statement->range});
+}
+
+void assume_told(Differentiation *state, const Accumulation *statement) {
+    GradientSharing sharing = statement_sharing(state, statement);
+    for (int i = 0; i < SHARING_MOST_CASES; i++)
+        if (sharing.told_by[i]) assume_told_by(state, statement, sharing.told_by[i]);
+    if (sharing.is_by_flags || !sharing_is_told(&sharing)) assume_ended(state, statement);
+}
+
+/* ---- two statements ---- */
+
+/// The loop around the operation that counts as another one does, or NULL.
+static Op *loop_alike(const Op *loop, const Op *op) {
+    for (Op *outer = op->parent->parent; outer; outer = outer->parent->parent)
+        if (outer->code == loop->code && outer->operands[0] == loop->operands[0] &&
+            outer->operands[1] == loop->operands[1] && outer->operands[2] == loop->operands[2])
+            return outer;
+    return NULL;
+}
+
+/// Whether each lane of the one steps as a lane of the other, in whatever order.
+static bool lanes_are_alike(const Affine *a, const Affine *b) {
+    bool taken[TYPE_MAX_RANK] = {false};
+    if (a->rank != b->rank) return false;
+    for (int i = 0; i < a->rank; i++) {
+        int k = 0;
+        while (k < b->rank && (taken[k] || !poly_equal(a->lane[i], b->lane[k]))) k++;
+        if (k == b->rank) return false;
+        taken[k] = true;
+    }
+    return true;
+}
+
+/// Whether two statements are at the same places but for the loops that they are in, each for itself. `by_program`: in whatever iterations;
+/// else all those of the one are in front of those of the other.
+static bool loops_are_alike(Differentiation *state, Op *a, Op *b, bool by_program) {
+    Access one = access_of(state->arena, a), other = access_of(state->arena, b);
+    Op *in_a, *in_b;
+    ops_common_level(a, b, &in_a, &in_b);
+    if (!in_a || one.parameter != other.parameter || !one.offset.known || !other.offset.known)
+        return false;
+    for (const Op *outer = in_a->parent->parent; outer && !by_program;
+         outer = outer->parent->parent)
+        if (op_is_loop(outer->code)) return false;
+    const Poly *base = other.offset.base;
+    for (Op *loop = b->parent->parent; loop; loop = loop->parent->parent) {
+        if (loop->code == OP_IF) continue;
+        const Op *like = loop->code == OP_FOR ? loop_alike(loop, a) : NULL;
+        if (!like) return false;
+        Value *variable = like->regions[0]->arguments[0];
+        base = poly_substitute(state->arena, base, loop->regions[0]->arguments[0],
+                               poly_atom(state->arena, variable));
+        if (!base) return false;
+    }
+    return poly_equal(one.offset.base, base) && lanes_are_alike(&one.offset, &other.offset);
+}
+
+static bool is_in_loop(const Op *op) {
+    for (op = op->parent->parent; op; op = op->parent->parent)
+        if (op_is_loop(op->code)) return true;
+    return false;
+}
+
+/// Whether the one store of the forward that tells what each has tells it of both, so that they meet in one program alone.
+static bool are_told_by_one(Differentiation *state, const Op *told_a, const Op *told_b, Op *a,
+                            Op *b) {
+    return told_a && told_a == told_b &&
+           (places_are_equal(state->arena, a, b) || loops_are_alike(state, a, b, false));
+}
+
+bool are_told_together(Differentiation *state, const Accumulation *a, const Accumulation *b) {
+    GradientSharing one = statement_sharing(state, a), other = statement_sharing(state, b);
+    return !one.is_by_flags && !other.is_by_flags &&
+           are_told_by_one(state, one.told_by[0], other.told_by[0], a->op, b->op);
+}
+
+/// What takes the upstream gradient of a store to a tensor that both are like; or NULL. By iterations, where there are none.
+static const Op *stored_like_both(Differentiation *state, const SharingView *view, Op *a, Op *b,
+                                  bool by_program) {
+    if (!by_program && (is_in_loop(a) || is_in_loop(b))) return NULL;
+    LikeStores one = like_stores_find(state->arena, view->function, view->upstreams, a, NULL);
+    LikeStores other = like_stores_find(state->arena, view->function, view->upstreams, b, NULL);
+    const LikeStore *like = like_stores_of_both(&one, &other);
+    return like ? original(view, like->upstream) : NULL;
+}
+
+/// Two statements that are looked at together.
+typedef struct Two {
+    const Accumulation *a, *b;
+    bool by_program;
+    const Op *told_by;  // what takes the upstream gradient of a store that the answer rests on
+} Two;
+
+/// As the view has them, and the stores that tell what each has.
+static Pair pair_in(Differentiation *state, const SharingView *view, Two *two, Op *a, Op *b,
+                    const Op *told_a, const Op *told_b) {
+    if (digits_are_apart(state->arena, view->axes, a, b)) return PAIR_APART;
+    bool is_same = two->by_program && loops_are_alike(state, a, b, true);
+    bool is_owned =
+        told_a || told_b
+            ? are_told_by_one(state, told_a, told_b, a, b)
+            : is_same || places_are_owned_together(state->arena, view->axes, a, b, false);
+    const Op *like = is_owned ? NULL : stored_like_both(state, view, a, b, two->by_program);
+    if (!is_owned && !like) return PAIR_SHARED;
+    if (like) two->told_by = like;
+    bool apart = ops_are_exclusive(a, b) || places_are_apart(state->arena, a, b);
+    return apart ? PAIR_APART : PAIR_ORDERED;
+}
+
+static Pair pair_in_cases(Differentiation *state, Two *two) {
+    const FlagCases *cases = cases_of(state);
+    GradientSharing one = statement_sharing(state, two->a);
+    GradientSharing other = statement_sharing(state, two->b);
+    Pair all = cases->count ? PAIR_APART : PAIR_SHARED;
+    for (int i = 0; i < cases->count && all != PAIR_SHARED; i++) {
+        const SharingView *view = &cases->items[i];
+        Op *left = map_get_pointer(view->copies, two->a->op);
+        Op *right = map_get_pointer(view->copies, two->b->op);
+        if (!left || !right) return PAIR_SHARED;
+        if (!is_in(view->function, left) || !is_in(view->function, right)) continue;
+        Pair own = pair_in(state, view, two, left, right, one.told_by[one.is_by_flags ? i : 0],
+                           other.told_by[other.is_by_flags ? i : 0]);
+        if (own != PAIR_APART) all = own;
+    }
+    return all;
+}
+
+Pair pair_of(Differentiation *state, const Accumulation *a, const Accumulation *b, bool by_program,
+             const Op **told_by) {
+    Two two = {a, b, by_program, NULL};
+    *told_by = NULL;
+    if (ops_are_of_different_launches(a->op, b->op)) return PAIR_APART;
+    GradientSharing one = statement_sharing(state, a), other = statement_sharing(state, b);
+    Pair pair = PAIR_SHARED;
+    if (!one.is_by_flags && !other.is_by_flags) {
+        SharingView view = whole_view(state);
+        pair = pair_in(state, &view, &two, a->op, b->op, one.told_by[0], other.told_by[0]);
+    }
+    if (pair == PAIR_SHARED) pair = pair_in_cases(state, &two);
+    *told_by = two.told_by;
+    return pair;
+}

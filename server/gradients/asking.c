@@ -189,11 +189,25 @@ static void child_exited(void *context, int status, int signal_number) {
     asking_end(asking);
 }
 
+typedef LIST(const char *) Command;
+
+/// Empty: not said.
+static void push_option(Arena *arena, Command *command, const char *name, const char *value) {
+    if (!*value) return;
+    LIST_PUSH(arena, command, name);
+    LIST_PUSH(arena, command, value);
+}
+
+/// Below 1: not said.
+static void push_limit(Arena *arena, Command *command, const char *name, double most) {
+    if (most >= 1) push_option(arena, command, name, arena_printf(arena, "%.0f", fmin(most, 1e9)));
+}
+
 static Error start_child(Asking *asking, const char *phases) {
     Arena *arena = asking->arena;
     const Request *request = asking->request;
     const Configuration *configuration = request->configuration;
-    LIST(const char *) command = {0};
+    Command command = {0};
     LIST_PUSH(arena, &command, arena_printf(arena, "%s/tad-lsp", executable_folder(arena)));
     LIST_PUSH(arena, &command, asking->kind->command);
     LIST_PUSH(arena, &command,
@@ -202,15 +216,11 @@ static Error start_child(Asking *asking, const char *phases) {
     if (asking->kind == &asks_model) {
         LIST_PUSH(arena, &command, "--time-limit");
         LIST_PUSH(arena, &command, arena_printf(arena, "%g", configuration->time_limit_s));
-        if (*configuration->model_effort) {
-            LIST_PUSH(arena, &command, "--effort");
-            LIST_PUSH(arena, &command, configuration->model_effort);
-        }
-        if (configuration->model_max_tokens >= 1) {
-            LIST_PUSH(arena, &command, "--max-tokens");
-            LIST_PUSH(arena, &command,
-                      arena_printf(arena, "%.0f", fmin(configuration->model_max_tokens, 1e9)));
-        }
+        push_option(arena, &command, "--model", configuration->model_name);
+        push_option(arena, &command, "--temperature", configuration->model_temperature);
+        push_option(arena, &command, "--effort", configuration->model_effort);
+        push_limit(arena, &command, "--max-tokens", configuration->model_max_tokens);
+        push_limit(arena, &command, "--max-seconds", configuration->model_max_seconds);
     }
     if (configuration->python && *configuration->python) {
         LIST_PUSH(arena, &command, "--python");

@@ -22,8 +22,8 @@ struct Configuration {
     bool trusted;
     Names select, ignore;
     Names severity;  // `name=level` each
-    const char *docs_url, *runner, *python, *model_effort;
-    double time_limit_s, workers, model_max_tokens;
+    const char *docs_url, *runner, *python, *model_name, *model_temperature, *model_effort;
+    double time_limit_s, workers, model_max_tokens, model_max_seconds;
 };
 
 /// A folder of the workspace and its `tad` section; NULL where the client did not say one.

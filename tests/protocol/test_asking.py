@@ -133,6 +133,15 @@ def test_effort_and_budget_are_settings(desk: Desk) -> None:
     assert (result["proved"], len(desk.model.requests)) == (0, 1)
     assert "the budget of 100 tokens is spent" in result["report"]
     assert desk.model.requests[0][2]["reasoning_effort"] == "low"
+    settings = {"name": "another", "temperature": "0.25", "maxSeconds": 10}
+    desk.model.script = [Say(RIGHT, delay=60)]
+    client.configuration = {"model": settings}
+    client.notify("workspace/didChangeConfiguration", {"settings": None})
+    client.settle()
+    request = client.start("workspace/executeCommand", command("askModel", desk.uri, "kernel"))
+    assert "there was no time left for the answer" in json.dumps(client.wait(request))
+    body = desk.model.requests[-1][2]
+    assert (body["model"], body["temperature"]) == ("another", 0.25)
     finish(client)
 
 

@@ -25,7 +25,7 @@ const hidden = new Set(["trusted"]);
 const scopes = [
   [/\.command$/, "machine-overridable"],
   // What a model costs is no workspace's to say.
-  [/^model\.(effort|maxTokens)$/, "application"],
+  [/^model\.(name|temperature|effort|maxTokens|maxSeconds)$/, "application"],
 ];
 
 const types = {

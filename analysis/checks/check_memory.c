@@ -199,6 +199,41 @@ static bool is_padded_to_tile(Check *check, const Access *access, const Bound *b
     return false;
 }
 
+/// With the numbers that the kernel promises of its parameters (`tl.assume(stride == 32)`) in their places.
+static const Poly *as_promised(Check *check, const Poly *poly) {
+    for (LIST_EACH(int, i, check->ops)) {
+        const Op *promise = check->ops.items[i];
+        const Op *equal =
+            promise->code == OP_ASSUME && promise->operands[0] ? promise->operands[0]->op : NULL;
+        int64_t number;
+        if (!equal || equal->code != OP_EQ || !check_is_parameter(equal->operands[0]) ||
+            !value_is_int(equal->operands[1], &number))
+            continue;
+        poly = poly_substitute(check->arena, poly, equal->operands[0],
+                               poly_constant(check->arena, number));
+    }
+    return poly;
+}
+
+/// Whether the kernel promises that rows are at least as long as the tile, so that lanes past the data's end have a place in them.
+static bool is_padded_by_promise(Check *check, const Access *access, const Bound *bound) {
+    const Affine *offset = &access->offset;
+    Type tile = access->op->operands[0]->type;
+    if (!offset->known || bound->index->type.rank != 1 || !bound->index->type.dims[0]) return false;
+    for (int k = 0; k < offset->rank && k < tile.rank; k++) {
+        int64_t length, step, room;
+        if (!tile.dims[k] || !poly_equal(tile.dims[k], bound->index->type.dims[0]) ||
+            !poly_is_constant(as_promised(check, tile.dims[k]), &length) ||
+            !poly_is_constant(as_promised(check, offset->lane[k]), &step))
+            continue;
+        for (int other = 0; other < offset->rank; other++)
+            if (other != k && poly_is_constant(as_promised(check, offset->lane[other]), &room) &&
+                step > 0 && room >= step * length)
+                return true;
+    }
+    return false;
+}
+
 /// What the tile's axis is long, with the constexprs of a launch; 0 where that is open.
 static int64_t length_at(Check *check, const ConcreteLaunch *launch, const Poly *length) {
     int64_t number;
@@ -308,7 +343,8 @@ void check_masks(Check *check) {
             const Bound *bound = &bounds->items[b];
             if (bound->trivial || check_is_optional(bound->op)) continue;
             if (!walk_from(access->op->operands[0], pointer_uses, false, bound->index)) continue;
-            if (is_padded_to_tile(check, access, bound) || is_selection(check, access, bound))
+            if (is_padded_to_tile(check, access, bound) || is_selection(check, access, bound) ||
+                is_padded_by_promise(check, access, bound))
                 continue;
             Value *mask = access->mask && !value_is_none(access->mask) ? access->mask : NULL;
             if (mask ? mask_covers(check, mask, bound) : is_padded_by_launch(check, access, bound))

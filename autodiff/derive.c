@@ -12,6 +12,7 @@
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/same_gradients.h"
 #include "autodiff/schedule/coverage.h"
+#include "autodiff/schedule/flat_kernel.h"
 #include "autodiff/schedule/stages.h"
 #include "autodiff/schedule/tile_orders.h"
 #include "autodiff/tape/tape.h"
@@ -57,6 +58,7 @@ static void variant_describe(Differentiation *state, Variant *variant) {
     arguments_arrange(state, result, &variant->launch);
     arguments_list(state, result, &variant->launch);
     coverage_describe(state->arena, state->backward, &variant->launch);
+    flat_describe(state, &variant->launch);
     coverage_outputs(state->arena, state->primal, state->primal->definition->parameter_count,
                      result);
     tile_size_describe(state->arena, state->backward, &variant->launch);
@@ -143,4 +145,6 @@ void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
         variant_split(arena, kernel, forward, options, keeps, false, variant);
     if (variant->result.status == BACKWARD_DERIVED && variant->result.atomics && !is_apart)
         try_tiles(arena, kernel, forward, options, keeps, variant);
+    if (variant->result.status == BACKWARD_DERIVED && variant->result.atomics && !is_apart)
+        variant_flatten(arena, kernel, forward, options, keeps, variant);
 }

@@ -128,3 +128,30 @@ void variant_split(Arena *arena, const Kernel *kernel, const Function *forward,
         variant->parts[variant->part_count++] = (VariantPart){owners[i].backward, owners[i].launch};
     }
 }
+
+/// What is known of the elements that the whole stores plainly: another kernel that does all of its work stores the same ones.
+static void take_stored(const Variant *whole, BackwardLaunch *launch) {
+    for (int i = 0; i < launch->argument_count; i++) {
+        BackwardArgument *argument = &launch->arguments[i];
+        int known = launch_index(&whole->launch, argument->name);
+        bool is_plain = argument->use == ARGUMENT_GRADIENT && !argument->is_parts && known >= 0;
+        if (!is_plain || whole->launch.arguments[known].use != ARGUMENT_GRADIENT) continue;
+        argument->stored = whole->launch.arguments[known].stored;
+        if (argument->is_optional) argument->same_as = whole->launch.arguments[known].same_as;
+    }
+}
+
+void variant_flatten(Arena *arena, const Kernel *kernel, const Function *forward,
+                     const BackwardOptions *options, bool keeps_loads, Variant *variant) {
+    const BackwardPart part = {.kind = PART_FLAT};
+    Variant own;
+    if (variant->part_count) return;
+    variant_try(arena, kernel, forward, options, keeps_loads, part, &own);
+    if (own.result.status != BACKWARD_DERIVED) return;
+    own.result.atomics = 0;
+    for (int i = 0; i < own.result.gradient_count; i++)
+        own.result.atomics += own.result.gradients[i].is_atomic;
+    if (own.result.atomics) return;
+    take_stored(variant, &own.launch);
+    *variant = own;
+}

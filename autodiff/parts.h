@@ -9,6 +9,10 @@
 void variant_split(Arena *arena, const Kernel *kernel, const Function *forward,
                    const BackwardOptions *options, bool keeps_loads, bool deals_tiles,
                    Variant *variant);
+/// Makes one kernel of a variant whose tiles number elements, with owners for the digits that gradients are numbered by. Leaves it as it is
+/// where that cannot be, or atomics would be left.
+void variant_flatten(Arena *arena, const Kernel *kernel, const Function *forward,
+                     const BackwardOptions *options, bool keeps_loads, Variant *variant);
 /// Of two launches the arguments of the first, then those that the second has besides.
 BackwardLaunch launch_join(Arena *arena, const BackwardLaunch *a, const BackwardLaunch *b);
 /// Whether a program reads there what programs of an earlier launch left in memory, or the launch keeps states.

@@ -239,10 +239,9 @@ static const Poly *end_of(Arena *arena, const FlatDigit *digit) {
     return digit->modulus ? poly_multiply(arena, digit->low, digit->modulus) : NULL;
 }
 
-/// The number in digits that do not overlap, smallest first, each with what one of it moves the address by.
-static bool find_places(const DigitSum *sum, DigitPlaces *places) {
+/// The number in digits that do not overlap, smallest first, each with what one of it moves the address by; behind those `places` has.
+static bool add_places(const DigitSum *sum, DigitPlaces *places) {
     Arena *arena = sum->arena;
-    *places = (DigitPlaces){.count = 0};
     for (int i = 0; i < sum->count; i++) {
         const Poly *end = end_of(arena, &sum->digits[i]);
         if (!add_boundary(arena, places, sum->digits[i].low)) return false;
@@ -267,6 +266,11 @@ static bool find_places(const DigitSum *sum, DigitPlaces *places) {
         }
     }
     return places->count && is_one(places->items[0].low);
+}
+
+static bool find_places(const DigitSum *sum, DigitPlaces *places) {
+    *places = (DigitPlaces){.count = 0};
+    return add_places(sum, places);
 }
 
 static bool mentions_divisor(const DigitPlaces *places, const Value *atom) {
@@ -378,4 +382,42 @@ int digits_steps(Arena *arena, Op *access, DigitStep *steps, int capacity, const
         steps[i] = (DigitStep){places.items[i].extent, places.items[i].weight};
     if (base) *base = sum.base;
     return places.count;
+}
+
+/// Whether strides have no part in what the digits move an address by: it numbers elements that follow each other.
+static bool digits_have_no_strides(Arena *arena, const DigitPlaces *all, const DigitPlaces *own) {
+    for (int i = 0; i < own->count; i++)
+        if (!is_one(own_stride(arena, all, own->items[i].weight))) return false;
+    return true;
+}
+
+bool digits_own(Arena *arena, Op *access, OwnDigits *own) {
+    DigitSum sum;
+    DigitPlaces places = {.count = 0}, owners = {.count = 0};
+    if (!find_sum(arena, access, &sum) || !add_boundary(arena, &places, one(arena)) ||
+        !add_places(&sum, &places))
+        return false;
+    int end = -1;
+    for (int i = 0; i < places.count; i++) {
+        if (poly_is_zero(places.items[i].weight)) continue;
+        if (end >= 0 && end != i) return false;
+        owners.items[owners.count++] = places.items[i];
+        end = i + 1;
+    }
+    bool is_one_step = owners.count == 1 || digits_have_no_strides(arena, &places, &owners);
+    if (!owners.count || !is_one_step) return false;
+    bool is_top = end == places.count;
+    *own = (OwnDigits){.number = sum.number, .low = owners.items[0].low};
+    own->is_plain = owners.count == 1 && is_one(owners.items[0].weight) && poly_is_zero(sum.base);
+    if (!is_top) own->extent = poly_divide_exact(arena, places.items[end].low, own->low);
+    return (own->extent || (is_top && !is_one(own->low))) && places_are_told_apart(arena, &owners);
+}
+
+bool digit_is(Arena *arena, Value *value, const OwnDigits *own) {
+    const DigitSum sum = {.arena = arena, .former = former_new(arena)};
+    Value *number;
+    FlatDigit digit;
+    return is_divided(value) && find_digit(&sum, value, &number, &digit) && number == own->number &&
+           poly_equal(digit.low, own->low) &&
+           (own->extent ? poly_equal(digit.modulus, own->extent) : !digit.modulus);
 }

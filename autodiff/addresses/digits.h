@@ -23,4 +23,18 @@ typedef struct DigitStep {
 /// index is no sum of digits of one number.
 int digits_steps(Arena *arena, Op *access, DigitStep *steps, int capacity, const Poly **base);
 
+/// What of a number an index is made of: `number // low % extent`, one element for each.
+typedef struct OwnDigits {
+    Value *number;
+    const Poly *low;
+    const Poly *extent;  // NULL: as many as there are
+    bool is_plain;       // it is the element's own number
+} OwnDigits;
+
+/// Which digits of one number the elements of an access are numbered by, where these follow each other, and there are others: numbers
+/// that are equal in them are of one element, and others are not. Several digits have no stride. False where it is not known.
+bool digits_own(Arena *arena, Op *access, OwnDigits *own);
+/// Whether a value is just these digits.
+bool digit_is(Arena *arena, Value *value, const OwnDigits *own);
+
 #endif

@@ -148,19 +148,6 @@ static Value *spread(const Neighbours *all, Builder *b, Value *condition, int ra
     return condition;
 }
 
-static bool goes_along_lanes(const Op *op) {
-    return op_parameter_index(op->code, STR("axis")) >= 0 ||
-           op_parameter_index(op->code, STR("dim")) >= 0;
-}
-
-/// Whether an element of the result is made of the operands' elements at its place.
-static bool is_elementwise(const Op *op) {
-    if (op->code == OP_EXPAND_DIMS || op->code == OP_BROADCAST_TO) return true;
-    OpShape shape = op_rows[op->code].shape;
-    return op_is_pure(op) && (shape == SHAPE_SAME || shape == SHAPE_BROADCAST) &&
-           !goes_along_lanes(op);
-}
-
 /// A load for the other reader, who may be none of the launch.
 static Value *load_inside(OtherReader *reader, const Op *op) {
     Builder *b = reader->builder;
@@ -202,7 +189,7 @@ static Value *op_for_reader(OtherReader *reader, Value *value) {
     if (!is_other) return value;
     if (op->code == OP_TILE_INDEX) return value_mapped(&reader->copies, op->operands[0]);
     if (op->code == OP_LOAD) return load_inside(reader, op);
-    if (!is_elementwise(op)) return NULL;
+    if (!op_is_by_element(op)) return NULL;
     op_clone(reader->builder, op, &reader->copies);
     return map_get_pointer(&reader->copies, value);
 }

@@ -352,6 +352,8 @@ static void class_gradient(Arena *arena, Buffer *out, const LaunchPlan *plan,
     }
     const char *stored = stored_text(arena, plan, gradient);
     if (parts) {
+        const char *alone = gradient->alone ? grid_text_of(arena, plan, gradient->alone) : NULL;
+        if (alone) stored = arena_printf(arena, "alone=%s", alone);
         layout_statement(out, indent, target,
                          arena_printf(arena, "_partial_sums(%s, %s%s%s)", gradient->of, parts,
                                       stored ? ", " : "", stored ? stored : ""),

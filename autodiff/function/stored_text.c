@@ -98,6 +98,11 @@ static const char *named_text(Arena *arena, const LaunchPlan *plan, const char *
     return text_with_grid(arena, text, grid);
 }
 
+const char *grid_text_of(Arena *arena, const LaunchPlan *plan, const char *text) {
+    int most_axis;
+    return is_said(plan, text, &most_axis) ? named_text(arena, plan, text) : NULL;
+}
+
 const char *stored_text(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient) {
     int most_axis;
     const char *text = claim_of(plan, gradient, &most_axis);

@@ -12,6 +12,9 @@ const char *apart_text(Arena *arena, const LaunchPlan *plan, const BackwardArgum
 /// Statements that these texts need in front of them, or "".
 const char *stored_programs_text(Arena *arena, const LaunchPlan *plan);
 
+/// Python with `grid.0` in it, in the Function's names; NULL where the Function lacks one of them.
+const char *grid_text_of(Arena *arena, const LaunchPlan *plan, const char *text);
+
 /// What a forward that checks steps calls its own.
 typedef struct StepsPlace {
     const char *ctx, *grid;  // `grid`: in numbers

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "autodiff/function/call_lines.h"
+#include "autodiff/function/stored_text.h"
 
 enum {
     DEFAULT_TILE =
@@ -145,6 +146,15 @@ const char *slices_statements(Arena *arena, const LaunchPlan *plan) {
         const BackwardArgument *slices = slices_of(launch);
         if (!slices) continue;
         LIST(const char *) items = {0};
+        const char *turns = slices->turns ? grid_text_of(arena, plan, slices->turns) : NULL;
+        const char *name = slices_name(arena, plan, i);
+        if (turns) {
+            LIST_PUSH(arena, &items, turns);
+            const char *call = call_lines(arena, arena_printf(arena, "%s = _flat_slices", name),
+                                          items.items, items.count, 8);
+            buffer_printf(&out, "        %s\n", call);
+            continue;
+        }
         LIST_PUSH(arena, &items, arena_printf(arena, "%s.grid", plan->ctx));
         LIST_PUSH(arena, &items, axes_text(arena, slices->programs));
         for (int k = 0; k < launch->argument_count; k++)
@@ -154,7 +164,7 @@ const char *slices_statements(Arena *arena, const LaunchPlan *plan) {
             LIST_PUSH(arena, &items, arena_printf(arena, "most=%lld", (long long)rule.most));
         if (rule.each)
             LIST_PUSH(arena, &items, arena_printf(arena, "each=%lld", (long long)rule.each));
-        const char *head = arena_printf(arena, "%s = _slices", slices_name(arena, plan, i));
+        const char *head = arena_printf(arena, "%s = _slices", name);
         buffer_printf(&out, "        %s\n", call_lines(arena, head, items.items, items.count, 8));
     }
     return buffer_text(&out);

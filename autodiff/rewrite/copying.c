@@ -88,3 +88,15 @@ Value *poly_copied(Builder *b, const Poly *poly, Map *values) {
         }
     return build_poly(b, copy);
 }
+
+static bool goes_along_lanes(const Op *op) {
+    return op_parameter_index(op->code, STR("axis")) >= 0 ||
+           op_parameter_index(op->code, STR("dim")) >= 0;
+}
+
+bool op_is_by_element(const Op *op) {
+    if (op->code == OP_EXPAND_DIMS || op->code == OP_BROADCAST_TO) return true;
+    OpShape shape = op_rows[op->code].shape;
+    return op_is_pure(op) && (shape == SHAPE_SAME || shape == SHAPE_BROADCAST) &&
+           !goes_along_lanes(op);
+}

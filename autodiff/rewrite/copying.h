@@ -13,5 +13,7 @@ bool op_stays_at_start(const Op *op);
 Value *value_copied(Builder *b, Value *value, Map *values);
 /// A number at the builder's place; NULL likewise.
 Value *poly_copied(Builder *b, const Poly *poly, Map *values);
+/// Whether an element of the result is made of the operands' elements at its place.
+bool op_is_by_element(const Op *op);
 
 #endif

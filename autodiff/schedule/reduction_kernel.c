@@ -16,6 +16,7 @@
 #include "autodiff/addresses/place.h"
 #include "autodiff/rewrite/copying.h"
 #include "autodiff/rewrite/rewrite.h"
+#include "autodiff/schedule/flat_kernel.h"
 #include "autodiff/schedule/reduction_plan.h"
 #include "autodiff/schedule/stages.h"
 #include "autodiff/schedule/summed_programs.h"
@@ -135,19 +136,6 @@ static bool visit_loop(void *context, Op *op) {
 }
 
 /* ---- the new nest ---- */
-
-/// A `for` without a body yet, at the builder's place, which moves into it.
-static Op *open_for(Builder *b, Value *lower, Value *upper, Value *step, Value **variable) {
-    Op *loop = op_append(b, OP_FOR, (Value *[]){lower, upper, step}, 3, 0);
-    loop->range = (Range){0};
-    Region *body = op_add_region(b, loop);
-    Type type = {.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32)};
-    *variable = region_add_argument(b->function, body, type, NULL);
-    b->region = body;
-    b->before =
-        op_append(&(Builder){.function = b->function, .region = body}, OP_YIELD, NULL, 0, 0);
-    return loop;
-}
 
 /// What follows stands below `if condition`.
 static void open_if(Builder *b, Value *condition) {
@@ -335,18 +323,23 @@ static bool sums_are_parts(const ReductionPlan *plan) {
     return true;
 }
 
-static Type whole_number(void) {
-    return (Type){.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32)};
+/// Rows of a tile whose sums are apart, or NULL.
+static Value *sum_rows(const Nest *nest, Builder *b) {
+    Map copies = map_new(nest->plan->arena);
+    return value_copied(b, nest->plan->rows, &copies);
 }
 
 /// How many programs share a sum at most.
 static Value *build_most(const Nest *nest, const SummedPrograms *programs, Builder *b,
                          const ReductionBounds *bounds) {
     Differentiation *state = nest->state;
-    if (nest->is_parts)
-        return state->parts.slices = backward_add_parameter(state, "most_slices", whole_number());
-    Type whole = whole_number();
-    whole.is_constexpr = true;
+    if (nest->is_parts) {
+        Value *parts = parts_most(state), *rows = sum_rows(nest, b);
+        if (!rows) return parts;
+        return build_binary(b, OP_MAXIMUM, build_binary(b, OP_FLOORDIV, parts, rows),
+                            build_int(b, 1));
+    }
+    Type whole = {.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32), .is_constexpr = true};
     Value *most = state->parts.slices = backward_add_parameter(state, "SLICES", whole);
     Parameter *parameter = &state->backward->parameters[most->index];
     parameter->is_constexpr = true;
@@ -358,7 +351,7 @@ static Value *build_most(const Nest *nest, const SummedPrograms *programs, Build
 /// Several programs for each owner, each with a slice of what there is to sum; `bounds`: NULL where there is but one owner.
 static Shares slice_up(Nest *nest, const SummedPrograms *programs, Builder *b,
                        const ReductionBounds *bounds) {
-    nest->is_parts = nest->plan->is_own || sums_are_parts(nest->plan);
+    nest->is_parts = nest->plan->is_own || nest->plan->turns || sums_are_parts(nest->plan);
     Value *most = build_most(nest, programs, b, bounds);
     Value *slices = named(build_binary(b, OP_MINIMUM, programs->count, most), "slices");
     Shares shares = {.first = programs->own, .step = slices};
@@ -371,6 +364,8 @@ static Shares slice_up(Nest *nest, const SummedPrograms *programs, Builder *b,
     shares.own = named(build_binary(b, OP_FLOORDIV, programs->own, slices), "group");
     shares.count = named(build_binary(b, OP_FLOORDIV, programs->count, slices), "groups");
     open_if(b, build_binary(b, OP_LT, shares.own, shares.count));
+    Value *rows = sum_rows(nest, b);
+    if (rows) nest->slice = build_binary(b, OP_MUL, nest->slice, rows);
     return shares;
 }
 
@@ -387,7 +382,7 @@ static bool open_owners(Nest *nest, Builder *b, const SummedPrograms *programs, 
     bool from_zero = value_is_int(bounds.lower, &number) && number == 0;
     if (!from_zero) start = build_binary(b, OP_ADD, bounds.lower, start);
     Value *stride = build_binary(b, OP_MUL, shares->count, bounds.step);
-    Op *loop = open_for(b, start, bounds.upper, stride, &nest->iteration);
+    Op *loop = open_loop(b, start, bounds.upper, stride, &nest->iteration);
     const Value *variable = plan->loop->regions[0]->arguments[0];
     nest->iteration->type = variable->type;
     nest->iteration->name = variable->name;
@@ -479,15 +474,7 @@ static Value *hand_out(const Nest *nest, Region *region, Value *sum, Value *cons
 
 /// The distance of this slice's sums from the first ones.
 static Value *part_offset(const Nest *nest, Builder *b, const SharedStatement *shared) {
-    Differentiation *state = nest->state;
-    Value *gradient = shared->statement.gradient;
-    Value *stride = map_get_pointer(&state->parts.part_strides, gradient);
-    if (!stride) {
-        const char *name = state->backward->parameters[gradient->index].name;
-        name = arena_printf(state->arena, "%s_stride", name_of_tensor(state->arena, name));
-        stride = backward_add_parameter(state, name, whole_number());
-        map_set_pointer(&state->parts.part_strides, gradient, stride);
-    }
+    Value *stride = part_stride(nest->state, shared->statement.gradient);
     return build_binary(b, OP_MUL, nest->slice, stride);
 }
 
@@ -559,7 +546,7 @@ static Value *tile_of(const Map *readers, Value *term) {
     for (; value_readers(readers, term)->count == 1 && term->op; term = term->op->operands[0]) {
         if (term->op->code == OP_CAST) continue;
         Value *tile = term->op->code == OP_SUM ? term->op->operands[0] : NULL;
-        bool is_row = tile && tile->type.rank == 2 && type->rank == 1 &&
+        bool is_row = tile && tile->type.rank == type->rank + 1 &&
                       dtype_equal(tile->type.element, type->element);
         return is_row ? tile : NULL;
     }
@@ -600,10 +587,16 @@ static void open_sums(const Nest *nest, Builder *outside) {
         Value *zeros = adjoint_zeros(nest->state, outside, term->type, shared->statement.range);
         if (total) term = total;
         Type type = type_at_run_time(zeros->type);
+        const char *name = term->name;
+        if (nest->plan->turns) {
+            const Value *gradient = shared->statement.gradient;
+            name = name_of_tensor(nest->state->arena, function->parameters[gradient->index].name);
+        } else {
+            term->name = NULL;  // the sum has it
+        }
         op_append_operand(function, nest->programs, zeros);
-        region_add_argument(function, body, type, term->name);
-        op_append_result(function, nest->programs, type)->name = term->name;
-        term->name = NULL;  // the sum has it
+        region_add_argument(function, body, type, name);
+        op_append_result(function, nest->programs, type)->name = name;
     }
 }
 
@@ -665,12 +658,14 @@ static void open_programs(Nest *nest, Builder *b, const SummedPrograms *programs
     for (int axis = 0; axis < SUMMED_AXES; axis++) others += nest->plan->summed[axis];
     *all = *along = NULL;
     if (!shares->first_along || others > 1) {
-        Value *count = summed_count_but(b, nest->plan, programs, nest->id);
-        nest->programs = nest->innermost = open_for(b, shares->first, count, shares->step, all);
+        Map copies = map_new(nest->plan->arena);
+        Value *turns = value_copied(b, nest->plan->turns, &copies),
+              *count = turns ? turns : summed_count_but(b, nest->plan, programs, nest->id);
+        nest->programs = nest->innermost = open_loop(b, shares->first, count, shares->step, all);
     }
     if (!shares->first_along) return;
     Value *count = summed_count_of(programs, nest->id->results[0]);
-    nest->innermost = open_for(b, shares->first_along, count, build_int(b, 1), along);
+    nest->innermost = open_loop(b, shares->first_along, count, build_int(b, 1), along);
     if (!*all) nest->programs = nest->innermost;
 }
 
@@ -771,6 +766,8 @@ void part_settle(Differentiation *state) {
         reductions_leave(state, &plans, part->moved);
     else if (part->kind == PART_ONE_PASS)
         is_made = state->parts.fits_one_pass && reductions_join(state, &together);
+    else if (part->kind == PART_FLAT)
+        is_made = flat_take(state, &orders, &together) && gather_programs(state, &together);
     else if (part->kind == PART_REDUCTION)
         is_made = part->index < plans.count && reduction_take(state, &plans, part->index);
     if (is_made && part->keeps_shares) is_made = shares_take(state, &orders);

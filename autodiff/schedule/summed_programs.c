@@ -4,6 +4,8 @@
 
 #include "analysis/build/build.h"
 #include "autodiff/rewrite/copying.h"
+#include "autodiff/state/names.h"
+#include "autodiff/tape/tape.h"
 
 static Value *add(Builder *b, Value *x, Value *y) { return build_binary(b, OP_ADD, x, y); }
 static Value *subtract(Builder *b, Value *x, Value *y) { return build_binary(b, OP_SUB, x, y); }
@@ -244,4 +246,38 @@ void summed_programs_place(const Differentiation *state, const ReductionPlan *pl
         }
         if (axis >= PROGRAM_AXES) place_tile(&b, plan, axis, programs, number);
     }
+}
+
+Op *open_loop(Builder *b, Value *lower, Value *upper, Value *step, Value **variable) {
+    Op *loop = op_append(b, OP_FOR, (Value *[]){lower, upper, step}, 3, 0);
+    loop->range = (Range){0};
+    Region *body = op_add_region(b, loop);
+    Type type = {.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32)};
+    *variable = region_add_argument(b->function, body, type, NULL);
+    b->region = body;
+    b->before =
+        op_append(&(Builder){.function = b->function, .region = body}, OP_YIELD, NULL, 0, 0);
+    return loop;
+}
+
+/* ---- parts ---- */
+
+static Type whole_number(void) {
+    return (Type){.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32)};
+}
+
+Value *parts_most(Differentiation *state) {
+    if (!state->parts.slices)
+        state->parts.slices = backward_add_parameter(state, "most_slices", whole_number());
+    return state->parts.slices;
+}
+
+Value *part_stride(Differentiation *state, Value *gradient) {
+    Value *stride = map_get_pointer(&state->parts.part_strides, gradient);
+    if (stride) return stride;
+    const char *name = state->backward->parameters[gradient->index].name;
+    name = arena_printf(state->arena, "%s_stride", name_of_tensor(state->arena, name));
+    stride = backward_add_parameter(state, name, whole_number());
+    map_set_pointer(&state->parts.part_strides, gradient, stride);
+    return stride;
 }

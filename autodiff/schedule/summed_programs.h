@@ -37,5 +37,11 @@ void summed_programs_place(const Differentiation *state, const ReductionPlan *pl
 /// In the region, `id` is `number`.
 void summed_programs_place_along(Region *region, const SummedPrograms *programs, const Op *id,
                                  Value *number);
+/// A `for` without a body yet, at the builder's place, which moves into it.
+Op *open_loop(Builder *b, Value *lower, Value *upper, Value *step, Value **variable);
+/// The parameter for how many sums a gradient in parts has.
+Value *parts_most(Differentiation *state);
+/// That for the elements from one sum of a gradient to the next.
+Value *part_stride(Differentiation *state, Value *gradient);
 
 #endif

@@ -44,6 +44,7 @@ typedef struct BackwardPart {
         PART_REDUCTION,  // one that sums what programs share (reductions.h)
         PART_PROGRAMS,   // the rest
         PART_ONE_PASS,   // both in one kernel
+        PART_FLAT,  // both in one kernel, whose tiles are others than the forward's (flat_kernel.h)
     } kind;
     int index;                             // of PART_REDUCTION
     bool moved[BACKWARD_MOST_REDUCTIONS];  // of PART_PROGRAMS: those that there are
@@ -142,6 +143,13 @@ typedef struct SweepState {
     LIST(RunningStep) running_steps;
 } SweepState;
 
+/// Of a kernel whose tiles number elements (flat_kernel.h): lanes of a tile, elements of an owner that follow each other, and owners.
+typedef struct FlatSizes {
+    const Poly *lanes, *run, *owners;  // NULL: it is none
+    const Poly *bound;                 // of all elements; NULL: none
+    Map plain;  // gradients, by their parameters, in which an owner's number is its element's
+} FlatSizes;
+
 /// One kernel of several (reduction_kernel.h, reductions.h).
 typedef struct PartState {
     LIST(SharedStatement) shared;
@@ -155,6 +163,7 @@ typedef struct PartState {
     Value *
         stages;  // parameter: how many iterations of a loop over programs load ahead (stages.h); or NULL
     bool fits_one_pass;  // whether there may be PART_ONE_PASS in their place
+    FlatSizes flat;
     Map optional;  // parameters of gradients that may be None: nobody asks for them (wanted.h)
     Value *tile_counts
         [2 *

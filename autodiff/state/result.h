@@ -86,6 +86,11 @@ typedef struct BackwardArgument {
         is_program_sum;  // ARGUMENT_GRADIENT of a scalar: one element a program, whose sum is the gradient
     bool
         is_parts;  // ARGUMENT_GRADIENT: as many buffers as ARGUMENT_SLICES says, whose sum is the gradient; `stored` is of each of them
+    const char *
+        turns;  // ARGUMENT_SLICES of a flat index: elements of the launch, those of an owner that follow each other, owners and lanes
+    // of a tile, as arguments of `_flat_slices` over the forward's arguments and `grid.0`; NULL: it is none
+    const char *
+        alone;  // ARGUMENT_GRADIENT in parts of a flat index: what is stored, as `stored` has it, where there is one sum; or NULL
     bool has_own;  // ARGUMENT_SLICES: each program has its own as far as there is room
     const char *
         programs;  // ARGUMENT_SLICES: those that share the sums, as `grid.0 * grid.1`; NULL: not known

@@ -1,0 +1,426 @@
+// From a flat index, `program * BLOCK + lane`, to owners of what its digits tell apart: the columns of rows that follow each other
+// (`index % period`), or runs of elements (`index // run % owners`). A turn is what a program does for one owner at a time.
+#include "autodiff/schedule/flat_kernel.h"
+
+#include "analysis/addresses/affine.h"
+#include "analysis/build/build.h"
+#include "analysis/build/infer.h"
+#include "analysis/build/value_poly.h"
+#include "autodiff/addresses/digits.h"
+#include "autodiff/addresses/place.h"
+#include "autodiff/extents/element_ranges.h"
+#include "autodiff/rewrite/copying.h"
+#include "autodiff/rewrite/rewrite.h"
+#include "autodiff/schedule/reduction_plan.h"
+#include "autodiff/schedule/summed_programs.h"
+
+typedef struct Flat {
+    Differentiation *state;
+    ReductionPlan *plan;
+    OwnDigits digits;    // of all statements
+    Op **statements;     // in the order of those that programs share
+    const Value *bound;  // of the comparison `index < bound` that all else is under; or NULL
+    bool lanes_own;      // owners follow each other lane by lane; else each has a run of elements
+    Map plain;           // gradients in which the owner's number is the element's
+    Map copies;          // of what depends on the index, in a turn
+    Value *inside;       // the lanes of a turn that are elements of it
+    Value *
+        is_own;  // the lanes that have an owner, in all turns alike; NULL: the owner is one for all lanes
+    Value *owner;  // the element of a gradient
+    Value *
+        row;  // with `is_own`: of the lane, where a tile has several rows of owners; each has sums of its own
+} Flat;
+
+static Value *add(Builder *b, Value *x, Value *y) { return build_binary(b, OP_ADD, x, y); }
+static Value *multiply(Builder *b, Value *x, Value *y) { return build_binary(b, OP_MUL, x, y); }
+static Value *least(Builder *b, Value *x, Value *y) { return build_binary(b, OP_MINIMUM, x, y); }
+static Value *quotient(Builder *b, Value *x, Value *y) {
+    return build_binary(b, OP_FLOORDIV, x, y);
+}
+static Value *remainder_of(Builder *b, Value *x, Value *y) { return build_binary(b, OP_MOD, x, y); }
+
+static Value *at_least_one(Builder *b, Value *x) {
+    return build_binary(b, OP_MAXIMUM, x, build_int(b, 1));
+}
+
+static Value *named(Value *value, const char *name) {
+    if (!value->constant && !value->name) value->name = name;
+    return value;
+}
+
+static Value *cast(Builder *b, Value *x, DType element) {
+    if (dtype_equal(x->type.element, element)) return x;
+    return build_binary(b, OP_CAST, x, build_dtype(b, element));
+}
+
+/// What a loop runs to.
+static Value *count_of(Builder *b, Value *x) { return cast(b, x, dtype_of(DTYPE_INT32)); }
+
+static Value *rounded_up(Builder *b, Value *x, Value *by) {
+    return build_trip_count(b, build_int(b, 0), x, by);
+}
+
+/* ---- what there is ---- */
+
+static const Poly *lanes_of(const Flat *flat) { return flat->digits.number->type.dims[0]; }
+
+/// Whether a tile has the numbers `program * lanes + lane`, along the first axis of the grid.
+static bool counts_lanes(Arena *arena, const Function *function, Value *number) {
+    if (number->type.rank != 1 || !number->type.dims[0] ||
+        !dtype_is_integer(number->type.element) || dtype_bits(number->type.element.code) < 32)
+        return false;
+    Affine form = affine_of(arena, number);
+    FunctionAxes axes = function_axes(arena, function);
+    int64_t step;
+    if (!form.known || form.wrapped || form.rank != 1 || !axes.programs[0] || axes.programs[1] ||
+        axes.programs[2] || !poly_is_constant(form.lane[0], &step) || step != 1)
+        return false;
+    const Poly *first =
+        poly_multiply(arena, poly_atom(arena, axes.programs[0]), number->type.dims[0]);
+    return poly_equal(form.base, first);
+}
+
+static bool same_digits(const OwnDigits *a, const OwnDigits *b) {
+    bool is_like = a->extent ? poly_equal(a->extent, b->extent) : !b->extent;
+    return a->number == b->number && poly_equal(a->low, b->low) && is_like;
+}
+
+static bool find_statements(Flat *flat) {
+    Differentiation *state = flat->state;
+    int count = state->parts.shared.count;
+    flat->statements = ARENA_ARRAY(state->arena, Op *, count + 1);
+    for (int i = 0; i < count; i++) {
+        OwnDigits own;
+        flat->statements[i] = state->parts.shared.items[i].statement.op;
+        if (flat->statements[i]->parent != state->backward->body ||
+            !digits_own(state->arena, flat->statements[i], &own) ||
+            (i && !same_digits(&own, &flat->digits)))
+            return false;
+        flat->digits = own;
+        if (own.is_plain)
+            map_set_pointer(&flat->plain, state->parts.shared.items[i].statement.gradient, flat);
+    }
+    int64_t run;
+    flat->lanes_own = poly_is_constant(flat->digits.low, &run) && run == 1;
+    return count && counts_lanes(state->arena, state->backward, flat->digits.number);
+}
+
+static bool is_statement(const Flat *flat, const Op *op) {
+    for (int i = 0; i < flat->state->parts.shared.count; i++)
+        if (flat->statements[i] == op) return true;
+    return false;
+}
+
+/// Whether an op may be done for any tile of elements: by element, or an access.
+static bool is_movable(const Flat *flat, const Op *op) {
+    if (op->code == OP_LOAD || op->code == OP_STORE)
+        return op->operand_count <= OPERATION_MOST_OPERANDS;
+    if (op->code == OP_ATOMIC_ADD) return is_statement(flat, op);
+    return op_is_by_element(op) && op->result_count == 1;
+}
+
+static bool depends_on(const Map *values, const Op *op) {
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i] && map_has_pointer(values, op->operands[i])) return true;
+    return false;
+}
+
+static bool op_acts(const Op *op) {
+    return op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC | EFFECT_ORDERED);
+}
+
+/// Whether `inside` is one of the conditions that make up a mask.
+static bool mask_has(const Value *mask, const Value *inside) {
+    if (mask == inside) return true;
+    bool is_both = mask && mask->op && mask->op->code == OP_AND;
+    return is_both &&
+           (mask_has(mask->op->operands[0], inside) || mask_has(mask->op->operands[1], inside));
+}
+
+/// Whether the comparison is around all that the kernel writes, and nothing else is around what it adds; or it has no masks there.
+static bool settle_bound(Flat *flat) {
+    bool is_masked = access_mask(flat->statements[0]) != NULL;
+    if (!is_masked) flat->bound = NULL;
+    for (const Op *op = flat->state->backward->body->first; op; op = op->next) {
+        if (!op_acts(op)) continue;
+        const Value *mask = access_mask(op);
+        bool is_told = is_statement(flat, op) ? mask == flat->bound : mask_has(mask, flat->bound);
+        if (flat->bound ? !is_told : is_statement(flat, op) && mask) return false;
+    }
+    return flat->bound || !is_masked;
+}
+
+/// Whether all that tells lanes and programs apart is the index. `moved`: what depends on it, and what acts.
+static bool find_moved(Flat *flat, Map *moved) {
+    Map differing = map_new(flat->state->arena);
+    Value *number = flat->digits.number;
+    map_set_pointer(moved, number, flat);
+    for (Op *op = flat->state->backward->body->first; op; op = op->next) {
+        if (op == number->op) continue;
+        bool differs =
+            op->code == OP_PROGRAM_ID || op->code == OP_ARANGE || depends_on(&differing, op);
+        bool is_moved = depends_on(moved, op) || op_acts(op);
+        if (op->region_count || (is_moved && (differs || !is_movable(flat, op)))) return false;
+        if (op_acts(op) && !map_has_pointer(moved, op->operands[0])) return false;
+        for (int i = 0; i < op->result_count; i++) {
+            if (differs) map_set_pointer(&differing, op->results[i], flat);
+            if (is_moved) map_set_pointer(moved, op->results[i], flat);
+        }
+        bool is_bound =
+            op->code == OP_LT && op->operands[0] == number && op->operands[1]->type.rank == 0;
+        if (is_bound && !flat->bound && !map_has_pointer(moved, op->operands[1]))
+            flat->bound = op->results[0];
+    }
+    return settle_bound(flat);
+}
+
+/* ---- a turn ---- */
+
+/// Whether a value is 0 outside of the turn: loads are, and what is made of them by factors that are loaded likewise.
+static bool is_zero_outside(const Flat *flat, const Value *value) {
+    double number;
+    const Op *op = value->op;
+    if (!op || value->constant) return value_is_number(value, &number) && number == 0;
+    switch (op->code) {
+    case OP_LOAD:
+        return op->operand_count > 2 && mask_has(op->operands[1], flat->inside) &&
+               op->operands[2] && value_is_number(op->operands[2], &number) && number == 0;
+    case OP_CAST:
+    case OP_NEG: return is_zero_outside(flat, op->operands[0]);
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+        return is_zero_outside(flat, op->operands[0]) && is_zero_outside(flat, op->operands[1]);
+    default: return false;
+    }
+}
+
+/// An access of the turn's lanes alone, or one that the owner makes once: all of its turns read that element.
+static bool limit_access(const Flat *flat, Builder *b, const Op *op, Value **operands, int *count) {
+    int at = op->code == OP_LOAD ? 1 : 2;
+    if (*count < 3) *count = 3;
+    Value **mask = &operands[at];
+    bool is_plain = !*mask || *mask == flat->inside;
+    bool is_owners = op->code == OP_LOAD && is_plain && !owners_differ(flat->plan, operands[0]);
+    if (operands[0]->type.rank == 0 && op->code != OP_ATOMIC_ADD) {
+        *mask = operands[2] = NULL;
+        return is_owners;
+    }
+    Value *inside = is_owners && flat->is_own ? flat->is_own : flat->inside;
+    if (op->code == OP_LOAD && !*mask) {
+        bool is_float = dtype_is_float(op->results[0]->type.element);
+        operands[2] = is_float ? build_float(b, 0.0) : build_int(b, 0);
+    }
+    if (is_plain)
+        *mask = inside;
+    else if (!mask_has(*mask, flat->inside))
+        *mask = build_binary(b, OP_AND, *mask, flat->inside);
+    return true;
+}
+
+/// What a turn adds for its owner.
+static void add_term(Flat *flat, Builder *b, int index, Value **operands) {
+    Value *term = operands[1], *mask = operands[2];
+    if (term->type.rank == 0 || mask != flat->inside || !is_zero_outside(flat, term))
+        term = build_ternary(b, OP_WHERE, mask, term, build_float(b, 0.0));
+    Value *address = operands[0];
+    Accumulation *statement = &flat->state->parts.shared.items[index].statement;
+    if (flat->lanes_own)
+        address =
+            add(b, address, multiply(b, flat->row, part_stride(flat->state, statement->gradient)));
+    else
+        term = build_unary(b, OP_SUM, term);
+    build(b, OP_ATOMIC_ADD, (Value *[]){address, term, flat->is_own}, 3);
+    statement->op = b->before->previous;
+}
+
+static bool make_again(Flat *flat, Builder *b, Op *op) {
+    Value *operands[OPERATION_MOST_OPERANDS + 3] = {0};
+    int count = op->operand_count;
+    Value *result = op->result_count ? op->results[0] : NULL;
+    b->range = op->range;
+    if (result && digit_is(flat->state->arena, result, &flat->digits)) {
+        map_set_pointer(&flat->copies, result, flat->owner);
+        return true;
+    }
+    if (result && result == flat->bound) {
+        map_set_pointer(&flat->copies, result, flat->inside);
+        return true;
+    }
+    for (int i = 0; i < count; i++) operands[i] = value_mapped(&flat->copies, op->operands[i]);
+    if (op_is_access(op) && !limit_access(flat, b, op, operands, &count)) return false;
+    if (op->code == OP_ATOMIC_ADD) {
+        int index = 0;
+        while (flat->statements[index] != op) index++;
+        add_term(flat, b, index, operands);
+        return true;
+    }
+    Value *copy = build(b, op->code, operands, count);
+    if (!result) return true;
+    if (!copy || copy->type.kind == TYPE_UNKNOWN) return false;
+    map_set_pointer(&flat->copies, result, copy);
+    named(copy, result->name);
+    return true;
+}
+
+/* ---- owners ---- */
+
+/// In the index's own type, which may have to be a wide one.
+static Value *wide(const Flat *flat, Builder *b, Value *number) {
+    return cast(b, number, flat->digits.number->type.element);
+}
+
+/// Elements that programs have, as numbers of the launch.
+static Value *count_elements(const Flat *flat, Builder *b, Value *lanes) {
+    Value *programs = build_unary(b, OP_NUM_PROGRAMS, build_int(b, 0));
+    Value *total = multiply(b, wide(flat, b, programs), lanes);
+    if (flat->bound) total = least(b, total, flat->bound->op->operands[1]);
+    return named(total, "total");
+}
+
+/// Owners lane by lane: a tile has as many of their rows as fit in, one at least, and each is summed by itself.
+static Op *open_columns(Flat *flat, Builder *b, Value *lanes, Value *total) {
+    Differentiation *state = flat->state;
+    ReductionPlan *plan = flat->plan;
+    Value *most = parts_most(state), *owners = build_poly(b, flat->digits.extent), *start;
+    Value *rows = at_least_one(b, least(b, quotient(b, lanes, owners), most));
+    plan->rows = named(rows, "rows_at_once");
+    Value *width = named(multiply(b, owners, rows), "span");
+    plan->turns = named(count_of(b, rounded_up(b, total, width)), "turns");
+    Value *end = named(count_of(b, least(b, width, total)), "end");
+    Op *loop = open_loop(b, build_int(b, 0), end, lanes, &start);
+    named(start, "start");
+    Value *turn = named(build_unary(b, OP_PROGRAM_ID, build_int(b, 0)), "turn");
+    Value *columns = add(b, start, build_binary(b, OP_ARANGE, build_int(b, 0), lanes));
+    named(columns, "columns");
+    Value *first = multiply(b, wide(flat, b, turn), width);
+    Value *left = least(b, width, build_binary(b, OP_SUB, total, first));
+    flat->inside = named(build_binary(b, OP_LT, columns, left), "inside");
+    flat->is_own = named(build_binary(b, OP_LT, columns, end), "is_own");
+    flat->owner = named(remainder_of(b, columns, owners), "column");
+    flat->row = quotient(b, columns, owners);
+    Value *index = named(add(b, first, columns), flat->digits.number->name);
+    map_set_pointer(&flat->copies, flat->digits.number, index);
+    return loop;
+}
+
+/// Owners that have runs of elements: a tile is a part of a run, or the runs that one owner has in several rows.
+static Op *open_runs(Flat *flat, Builder *b, Value *lanes, Value *total) {
+    Value *run = build_poly(b, flat->digits.low), *owners = NULL, *together = NULL;
+    if (flat->digits.extent) {
+        owners = build_poly(b, flat->digits.extent);
+        together = named(at_least_one(b, quotient(b, lanes, run)), "rows_at_once");
+    }
+    Value *tiles = named(rounded_up(b, run, lanes), "tiles");
+    flat->plan->turns = tiles;
+    if (owners) {
+        Value *rows = rounded_up(b, total, multiply(b, owners, run));
+        rows = count_of(b, rounded_up(b, rows, together));
+        flat->plan->turns = named(multiply(b, rows, tiles), "turns");
+    }
+    Value *end = rounded_up(b, total, run), *owner;
+    if (owners) end = least(b, owners, end);
+    end = named(count_of(b, end), "end");
+    Op *loop = open_loop(b, build_int(b, 0), end, build_int(b, 1), &owner);
+    flat->owner = named(owner, "owner");
+    Value *turn = named(build_unary(b, OP_PROGRAM_ID, build_int(b, 0)), "turn");
+    Value *lane = build_binary(b, OP_ARANGE, build_int(b, 0), lanes);
+    Value *part = owners ? remainder_of(b, turn, tiles) : turn, *row = owner, *within = lane;
+    Value *row_of_lane = owners ? named(quotient(b, lane, run), "row_of_lane") : NULL;
+    if (owners) {  // lanes are of several rows where these are short; else all are of the first
+        row = multiply(b, quotient(b, turn, tiles), together);
+        row = named(add(b, row, row_of_lane), "row");
+        row = add(b, multiply(b, row, owners), owner);
+        within = named(remainder_of(b, lane, run), "lane_in_row");
+    }
+    within = named(add(b, multiply(b, part, lanes), within), "within");
+    Value *first = named(multiply(b, wide(flat, b, row), run), "first");
+    Value *left = least(b, run, build_binary(b, OP_SUB, total, first));
+    Value *inside = build_binary(b, OP_LT, within, left);
+    if (owners) {
+        Value *fits = named(build_binary(b, OP_LT, row_of_lane, together), "fits");
+        inside = build_binary(b, OP_AND, fits, inside);
+    }
+    flat->inside = named(inside, "inside");
+    Value *index = named(add(b, first, within), flat->digits.number->name);
+    map_set_pointer(&flat->copies, flat->digits.number, index);
+    return loop;
+}
+
+/// What a person calls the owner in the kernel, or NULL.
+static const char *name_of_owner(const Flat *flat) {
+    for (const Op *op = flat->state->backward->body->first; op; op = op->next)
+        if (op->result_count == 1 && op->results[0]->name &&
+            digit_is(flat->state->arena, op->results[0], &flat->digits))
+            return op->results[0]->name;
+    return NULL;
+}
+
+bool flat_take(Differentiation *state, const TileOrders *orders, ReductionPlan *plan) {
+    *plan = (ReductionPlan){
+        .arena = state->arena, .orders = orders, .summed = {true}, .is_sliced = true};
+    Flat flat = {.state = state,
+                 .plan = plan,
+                 .plain = map_new(state->arena),
+                 .copies = map_new(state->arena)};
+    Map moved = map_new(state->arena);
+    if (!find_statements(&flat) || !find_moved(&flat, &moved)) return false;
+    Region *body = state->backward->body;
+    const char *name = name_of_owner(&flat);
+    LIST(Op *) ops = {0};
+    for (Op *op = body->first; op; op = op->next)
+        if (op_acts(op) || (op->result_count && map_has_pointer(&moved, op->results[0])))
+            if (op != flat.digits.number->op) LIST_PUSH(state->arena, &ops, op);
+    Builder b = {.function = state->backward, .region = body};
+    Value *lanes = build_poly(&b, lanes_of(&flat)), *total = count_elements(&flat, &b, lanes);
+    plan->loop =
+        flat.lanes_own ? open_columns(&flat, &b, lanes, total) : open_runs(&flat, &b, lanes, total);
+    if (name) flat.owner->name = name;
+    for (LIST_EACH(int, i, ops))
+        if (!make_again(&flat, &b, ops.items[i])) return false;
+    for (int i = ops.count - 1; i >= 0; i--) op_remove(ops.items[i]);
+    for (LIST_EACH(int, i, state->parts.shared))
+        LIST_PUSH(state->arena, &plan->statements, &state->parts.shared.items[i]);
+    state->parts.flat = (FlatSizes){
+        .lanes = lanes_of(&flat),
+        .run = flat.digits.low,
+        .owners = flat.digits.extent,
+        .bound = flat.bound ? value_poly(state->arena, flat.bound->op->operands[1]) : NULL,
+        .plain = flat.plain};
+    return true;
+}
+
+/// Owners that have elements, in Python; NULL where the launcher does not know all of it.
+static const char *owners_text(const FlatSizes *sizes, const StoredSearch *search,
+                               const char *elements) {
+    const char *bound = sizes->bound ? poly_text(search, sizes->bound) : NULL,
+               *run = poly_text(search, sizes->run),
+               *owners = sizes->owners ? poly_text(search, sizes->owners) : NULL;
+    int64_t number;
+    if (!run || (sizes->bound && !bound) || (sizes->owners && !owners)) return NULL;
+    const char *all =
+        bound ? arena_printf(search->arena, "min(%s, %s)", elements, bound) : elements;
+    if (!poly_is_constant(sizes->run, &number) || number != 1)
+        all = arena_printf(search->arena, "triton.cdiv(%s, max(%s, 1))", all, run);
+    return owners ? arena_printf(search->arena, "min(%s, %s)", owners, all) : all;
+}
+
+void flat_describe(const Differentiation *state, BackwardLaunch *launch) {
+    const FlatSizes *sizes = &state->parts.flat;
+    if (!sizes->lanes) return;
+    const StoredSearch *search = stored_search_new(state->arena, state->backward, launch);
+    const char *lanes = factor_text(search, sizes->lanes), *run = poly_text(search, sizes->run),
+               *owners = sizes->owners ? poly_text(search, sizes->owners) : "None";
+    if (!lanes || !run || !owners) return;
+    const char *elements = arena_printf(state->arena, "grid.0 * %s", lanes),
+               *count = owners_text(sizes, search, elements);
+    for (int i = 0; i < launch->argument_count; i++) {
+        BackwardArgument *argument = &launch->arguments[i];
+        const Value *value = state->backward->parameters[i].value;
+        if (argument->use == ARGUMENT_SLICES)
+            argument->turns =
+                arena_printf(state->arena, "%s, %s, %s, %s", elements, run, owners, lanes);
+        if (argument->is_parts && count && map_has_pointer(&sizes->plain, value))
+            argument->alone = arena_printf(state->arena, "[(1, %s)]", count);
+    }
+}

@@ -1,0 +1,14 @@
+// A backward whose tile numbers elements one after the other in, and gradients that digits of that number tell apart; out the same work
+// with a loop of owners, in which a program takes one turn with each of them.
+#ifndef TAD_AUTODIFF_SCHEDULE_FLAT_KERNEL_H
+#define TAD_AUTODIFF_SCHEDULE_FLAT_KERNEL_H
+
+#include "autodiff/schedule/reductions.h"
+
+/// Rewrites the backward, and makes the plan that sums over turns. False where the backward is of another form; it may be half made then.
+/// All that it does has to be by element of a tile `program * lanes + lane`, which every program along the only axis has one of.
+bool flat_take(Differentiation *state, const TileOrders *orders, ReductionPlan *plan);
+/// What the Function has to know to choose how many programs share the sums.
+void flat_describe(const Differentiation *state, BackwardLaunch *launch);
+
+#endif

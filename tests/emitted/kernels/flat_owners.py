@@ -1,0 +1,230 @@
+"""Kernels over a flat index, whose programs add to gradients that digits of that index number."""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def bias(x_ptr, b_ptr, y_ptr, n, width, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    x = tl.load(x_ptr + offs, mask=mask)
+    y = x + tl.load(b_ptr + offs % width, mask=mask)
+    tl.store(y_ptr + offs, y, mask=mask)
+
+
+def run_bias(x, b):
+    y = torch.empty_like(x)
+    bias[(triton.cdiv(x.numel(), 64),)](x, b, y, x.numel(), b.numel(), BLOCK=64)
+    return y
+
+
+@triton.jit
+def scaled_table(x_ptr, w_ptr, y_ptr, rows, T, D, BLOCK: tl.constexpr):
+    start = tl.program_id(0) * BLOCK
+    i = start + tl.arange(0, BLOCK)
+    keep = i < rows * D
+    w = tl.load(w_ptr + i % (T * D), mask=keep, other=0.0).to(tl.float32)
+    x = tl.load(x_ptr + i, mask=keep, other=0.0).to(tl.float32)
+    tl.store(y_ptr + i, tl.exp(x * w) * w, mask=keep)
+
+
+def run_scaled_table(x, w):
+    B, T, D = x.shape
+    y = torch.empty_like(x)
+    grid = lambda meta: (triton.cdiv(x.numel(), meta["BLOCK"]),)
+    scaled_table[grid](x, w, y, B * T, T, D, BLOCK=64)
+    return y
+
+
+@triton.jit
+def channels(x_ptr, scale_ptr, shift_ptr, y_ptr, n, C, size, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    c = offs // size % C
+    x = tl.load(x_ptr + offs, mask=mask)
+    y = tl.sigmoid(x * tl.load(scale_ptr + c, mask=mask) + tl.load(shift_ptr + c, mask=mask))
+    tl.store(y_ptr + offs, y, mask=mask)
+
+
+def run_channels(x, scale, shift):
+    y = torch.empty_like(x)
+    C, size = x.shape[1], x.shape[2] * x.shape[3]
+    channels[(triton.cdiv(x.numel(), 64),)](x, scale, shift, y, x.numel(), C, size, BLOCK=64)
+    return y
+
+
+@triton.jit
+def whole_blocks(x_ptr, b_ptr, y_ptr, C, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs)
+    b = tl.load(b_ptr + offs % C)
+    tl.store(y_ptr + offs, x * tl.abs(b) + b)
+
+
+def run_whole_blocks(x, b):
+    y = torch.empty_like(x)
+    whole_blocks[(x.numel() // 16,)](x, b, y, b.numel(), BLOCK=16)
+    return y
+
+
+@triton.jit
+def prelu(x_ptr, slope_ptr, y_ptr, n, C, size, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    x = tl.load(x_ptr + offs, mask=mask)
+    slope = tl.load(slope_ptr + (offs // size) % C, mask=mask)
+    tl.store(y_ptr + offs, tl.where(x > 0, x, slope * x), mask=mask)
+
+
+def run_prelu(x, slope):
+    y = torch.empty_like(x)
+    size = x.shape[2]
+    prelu[(triton.cdiv(x.numel(), 32),)](x, slope, y, x.numel(), slope.numel(), size, BLOCK=32)
+    return y
+
+
+@triton.jit
+def first_rows(x_ptr, b_ptr, y_ptr, n, m, C, BLOCK: tl.constexpr):
+    """Elements from `m` on are not scaled: what reads the table has a mask of its own."""
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+    b = tl.load(b_ptr + offs % C, mask=mask & (offs < m), other=1.0)
+    tl.store(y_ptr + offs, x * b, mask=mask)
+
+
+def run_first_rows(x, b, m: int):
+    y = torch.empty_like(x)
+    first_rows[(triton.cdiv(x.numel(), 32),)](x, b, y, x.numel(), m, b.numel(), BLOCK=32)
+    return y
+
+
+@triton.jit
+def of_scalar(x_ptr, s_ptr, g_ptr, y_ptr, n, C, BLOCK: tl.constexpr):
+    """A scale of all beside one for each column: the number's gradient has no digit, and keeps its way."""
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    s = tl.load(s_ptr)
+    x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+    g = tl.load(g_ptr + offs % C, mask=mask, other=0.0)
+    tl.store(y_ptr + offs, x * g * s, mask=mask)
+
+
+def run_of_scalar(x, s, g):
+    y = torch.empty_like(x)
+    of_scalar[(triton.cdiv(x.numel(), 32),)](x, s, g, y, x.numel(), g.numel(), BLOCK=32)
+    return y
+
+
+@triton.jit
+def runs_alone(x_ptr, s_ptr, y_ptr, n, size, BLOCK: tl.constexpr):
+    """Each row has a number: the top digit."""
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+    s = tl.load(s_ptr + offs // size, mask=mask, other=0.0)
+    tl.store(y_ptr + offs, x * s, mask=mask)
+
+
+def run_runs_alone(x, s):
+    y = torch.empty_like(x)
+    runs_alone[(triton.cdiv(x.numel(), 32),)](x, s, y, x.numel(), x.shape[1], BLOCK=32)
+    return y
+
+
+@triton.jit
+def strided(x_ptr, b_ptr, y_ptr, n, C, stride, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+    b = tl.load(b_ptr + offs % C * stride, mask=mask, other=0.0)
+    tl.store(y_ptr + offs, x * b, mask=mask)
+
+
+def run_strided(x, b):
+    y = torch.empty_like(x)
+    strided[(triton.cdiv(x.numel(), 32),)](x, b, y, x.numel(), b.shape[0], b.stride(0), BLOCK=32)
+    return y
+
+
+@triton.jit
+def wide_index(x_ptr, b_ptr, r_ptr, y_ptr, n, C, BLOCK: tl.constexpr):
+    offs = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    x = tl.load(x_ptr + offs, mask=mask).to(tl.float32)
+    x += tl.load(b_ptr + offs % C, mask=mask).to(tl.float32)
+    y = 0.5 * x * (1 + tl.math.erf(x * 0.7071067811865476)) + tl.load(r_ptr + offs, mask=mask)
+    tl.store(y_ptr + offs, y, mask=mask)
+
+
+def run_wide_index(x, b, r):
+    y = torch.empty_like(x)
+    wide_index[(triton.cdiv(x.numel(), 32),)](x, b, r, y, x.numel(), b.numel(), BLOCK=32)
+    return y
+
+
+@triton.autotune(configs=[triton.Config({"BLOCK": 32}), triton.Config({"BLOCK": 64})], key=["n"])
+@triton.jit
+def tuned(x_ptr, b_ptr, y_ptr, n, C, size, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    x = tl.load(x_ptr + offs, mask=mask)
+    b = tl.load(b_ptr + offs // size % C, mask=mask)
+    tl.store(y_ptr + offs, x * b, mask=mask)
+
+
+def run_tuned(x, b):
+    y = torch.empty_like(x)
+    n, C, size = x.numel(), b.numel(), x.shape[2]
+    tuned[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](x, b, y, n, C, size)
+    return y
+
+
+@triton.jit
+def dropped(x_ptr, b_ptr, y_ptr, n, C, p, seed, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    x = tl.load(x_ptr + offs, mask=mask)
+    b = tl.load(b_ptr + offs % C, mask=mask)
+    keep = tl.rand(seed, offs) > p
+    tl.store(y_ptr + offs, tl.where(keep, x * b / (1 - p), 0.0), mask=mask)
+
+
+def run_dropped(x, b, p: float, seed: int):
+    y = torch.empty_like(x)
+    dropped[(triton.cdiv(x.numel(), 32),)](x, b, y, x.numel(), b.numel(), p, seed, BLOCK=32)
+    return y
+
+
+@triton.jit
+def summed(x_ptr, b_ptr, y_ptr, n, C, BLOCK: tl.constexpr):
+    """A sum of a whole tile: what a lane adds is no matter of its own element."""
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+    b = tl.load(b_ptr + offs % C, mask=mask, other=0.0)
+    tl.store(y_ptr + tl.program_id(0), tl.sum(x * b))
+
+
+def run_summed(x, b):
+    y = torch.empty(triton.cdiv(x.numel(), 32))
+    summed[(y.numel(),)](x, b, y, x.numel(), b.numel(), BLOCK=32)
+    return y
+
+
+@triton.jit
+def beside_a_mask(x_ptr, b_ptr, y_ptr, n, C, BLOCK: tl.constexpr):
+    """The table is read in all lanes: those behind the end are not left out."""
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+    b = tl.load(b_ptr + offs % C)
+    tl.store(y_ptr + offs, x * b, mask=mask)
+
+
+def run_beside_a_mask(x, b):
+    y = torch.empty_like(x)
+    beside_a_mask[(triton.cdiv(x.numel(), 32),)](x, b, y, x.numel(), b.numel(), BLOCK=32)
+    return y

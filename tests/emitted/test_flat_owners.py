@@ -1,0 +1,80 @@
+"""Gradients that digits of a flat index number: owners for each, sums in parts, no atomics."""
+
+from __future__ import annotations
+
+import json
+
+from tests.emitted.plan import ROOT, tad
+
+FILE = ROOT / "tests" / "emitted" / "kernels" / "flat_owners.py"
+# The gradients that programs add to with atomics.
+ATOMICS = {
+    "bias": 0,
+    "scaled_table": 0,
+    "channels": 0,
+    "whole_blocks": 0,
+    "prelu": 0,
+    "first_rows": 1,  # nobody knows whether the table has the elements that the mask leaves out
+    "of_scalar": 1,  # the digits of the one gradient are none of the other's
+    "runs_alone": 0,
+    "strided": 0,
+    "wide_index": 0,
+    "tuned": 0,
+    "dropped": 0,
+    "summed": 1,
+    "beside_a_mask": 0,
+}
+
+
+def test_owners() -> None:
+    report = json.loads(tad("--check", "--grad", "--format", "json", FILE).stdout)
+    found = {kernel["name"]: (kernel["status"], kernel["atomics"]) for kernel in report["kernels"]}
+    assert found == {kernel: ("proved", count) for kernel, count in ATOMICS.items()}
+
+
+# What a person would write for a table that all batches read: a program has columns of it, and walks down their rows.
+POSITIONS = """
+        for start in range(group * BLOCK, end, groups * BLOCK):
+            columns = start + lanes
+            dpos = tl.zeros([BLOCK], dtype=tl.float32)
+            for turn in tl.range(slice, turns, slices, num_stages=STAGES):
+                offset = turn * span
+                inside = columns < tl.minimum(span, total - offset)
+                offs = offset + columns
+                dy = tl.load(dy_ptr + offs, mask=inside, other=0.0).to(tl.float32)
+                if dpos_ptr is not None:
+                    dpos += dy
+                if dx_ptr is not None:
+                    tl.store(dx_ptr + offs, dy, mask=inside)
+"""
+
+
+def test_rows_of_a_table_are_walked_down() -> None:
+    text = tad("--backward", f"{ROOT}/bench/gpu/style/positions.py:add_position_kernel").stdout
+    assert POSITIONS in text
+    assert "atomic" not in text
+    assert "slices = _flat_slices(ctx.grid[0] * BLOCK, 1, period, BLOCK)" in text
+    assert "dx_ptr=None if dx_ptr is dy_ptr else dx_ptr" in text
+
+
+# And for a number of each channel: it is read once, and the sums wait for the end of all of its runs.
+CHANNELS = """
+        for c in range(group, end, groups):
+            scale = tl.load(scale_ptr + c)
+            dshift = tl.zeros([BLOCK], dtype=tl.float32)
+            dscale = tl.zeros([BLOCK], dtype=tl.float32)
+            for turn in tl.range(slice, turns, slices, num_stages=STAGES):
+                row = turn // tiles * rows_at_once + row_of_lane
+                within = turn % tiles * BLOCK + lane_in_row
+                first = (row * C + c) * HW
+                inside = fits & (within < tl.minimum(HW, total - first))
+                offs = first + within
+"""
+
+
+def test_runs_of_a_channel_are_summed_in_registers() -> None:
+    text = tad("--backward", f"{ROOT}/bench/gpu/style/norms.py:channel_affine_kernel").stdout
+    assert CHANNELS in text
+    assert "atomic" not in text
+    assert "tl.store(dscale_ptr + c + dscale_offset, tl.sum(dscale))" in text
+    assert "stored=[(1, min(ctx.grid[0] * BLOCK, n))]" in text

@@ -89,6 +89,8 @@ static bool find_statements(Flat *flat) {
     Differentiation *state = flat->state;
     int count = state->parts.shared.count;
     flat->statements = ARENA_ARRAY(state->arena, Op *, count + 1);
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        if (state->stores.unread_axes[axis] == GRID_AXIS_SEVERAL) return false;
     for (int i = 0; i < count; i++) {
         OwnDigits own;
         flat->statements[i] = state->parts.shared.items[i].statement.op;
@@ -168,7 +170,8 @@ static bool find_moved(Flat *flat, Map *moved) {
         }
         bool is_bound =
             op->code == OP_LT && op->operands[0] == number && op->operands[1]->type.rank == 0;
-        if (is_bound && !flat->bound && !map_has_pointer(moved, op->operands[1]))
+        if (is_bound && !flat->bound &&
+            poly_is_fixed(flat->state->arena, value_poly(flat->state->arena, op->operands[1])))
             flat->bound = op->results[0];
     }
     return settle_bound(flat);
@@ -312,11 +315,12 @@ static Op *open_runs(Flat *flat, Builder *b, Value *lanes, Value *total) {
         together = named(at_least_one(b, quotient(b, lanes, run)), "rows_at_once");
     }
     Value *tiles = named(rounded_up(b, run, lanes), "tiles");
+    Value *rows = NULL;
     flat->plan->turns = tiles;
     if (owners) {
-        Value *rows = rounded_up(b, total, multiply(b, owners, run));
-        rows = count_of(b, rounded_up(b, rows, together));
-        flat->plan->turns = named(multiply(b, rows, tiles), "turns");
+        rows = count_of(b, rounded_up(b, total, multiply(b, owners, run)));
+        Value *groups = rounded_up(b, named(rows, "rows"), together);
+        flat->plan->turns = named(multiply(b, groups, tiles), "turns");
     }
     Value *end = rounded_up(b, total, run), *owner;
     if (owners) end = least(b, owners, end);
@@ -325,24 +329,29 @@ static Op *open_runs(Flat *flat, Builder *b, Value *lanes, Value *total) {
     flat->owner = named(owner, "owner");
     Value *turn = named(build_unary(b, OP_PROGRAM_ID, build_int(b, 0)), "turn");
     Value *lane = build_binary(b, OP_ARANGE, build_int(b, 0), lanes);
-    Value *part = owners ? remainder_of(b, turn, tiles) : turn, *row = owner, *within = lane;
+    Value *part = owners ? remainder_of(b, turn, tiles) : turn, *row = owner, *within = lane,
+          *batch = NULL;
     Value *row_of_lane = owners ? named(quotient(b, lane, run), "row_of_lane") : NULL;
     if (owners) {  // lanes are of several rows where these are short; else all are of the first
         row = multiply(b, quotient(b, turn, tiles), together);
-        row = named(add(b, row, row_of_lane), "row");
-        row = add(b, multiply(b, row, owners), owner);
+        batch = named(add(b, row, row_of_lane), "row");
+        row = add(b, multiply(b, batch, owners), owner);
         within = named(remainder_of(b, lane, run), "lane_in_row");
     }
     within = named(add(b, multiply(b, part, lanes), within), "within");
     Value *first = named(multiply(b, wide(flat, b, row), run), "first");
-    Value *left = least(b, run, build_binary(b, OP_SUB, total, first));
-    Value *inside = build_binary(b, OP_LT, within, left);
-    if (owners) {
-        Value *fits = named(build_binary(b, OP_LT, row_of_lane, together), "fits");
-        inside = build_binary(b, OP_AND, fits, inside);
+    Value *index = named(add(b, first, within), flat->digits.number->name), *inside;
+    if (owners) {  // each comparison is with one number for all lanes: else loads would be of single elements
+        Value *fits = build_binary(b, OP_LT, row_of_lane, together);
+        Value *in_row = build_binary(b, OP_LT, within, run);
+        inside = build_binary(b, OP_AND, named(fits, "fits"), in_row);
+        inside = build_binary(b, OP_AND, inside, build_binary(b, OP_LT, batch, rows));
+        inside = build_binary(b, OP_AND, inside, build_binary(b, OP_LT, index, total));
+    } else {
+        Value *left = least(b, run, build_binary(b, OP_SUB, total, first));
+        inside = build_binary(b, OP_LT, within, left);
     }
     flat->inside = named(inside, "inside");
-    Value *index = named(add(b, first, within), flat->digits.number->name);
     map_set_pointer(&flat->copies, flat->digits.number, index);
     return loop;
 }

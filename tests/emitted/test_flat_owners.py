@@ -67,7 +67,6 @@ CHANNELS = """
                 row = turn // tiles * rows_at_once + row_of_lane
                 within = turn % tiles * BLOCK + lane_in_row
                 first = (row * C + c) * HW
-                inside = fits & (within < tl.minimum(HW, total - first))
                 offs = first + within
 """
 

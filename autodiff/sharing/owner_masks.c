@@ -3,6 +3,7 @@
 
 #include "analysis/build/build.h"
 #include "analysis/build/infer.h"
+#include "autodiff/addresses/like_store.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/rewrite/order.h"
 
@@ -115,12 +116,19 @@ static void leave_to(Differentiation *state, const Accumulation *statement, Valu
     Builder b = {
         .function = state->backward, .region = op->parent, .before = op, .range = op->range};
     Value *both = mask ? build_binary(&b, OP_AND, mask, owner) : owner;
-    op_set_operand(op, op_parameter_index(op->code, STR("mask")), both);
+    int place = op_parameter_index(op->code, STR("mask"));
+    Value *before = op->operands[place];
+    op_set_operand(op, place, both);
+    // Programs that add up in a kernel of their own ask for nothing that differs between them.
+    const Map *upstreams = &state->stores.upstreams;
+    if (!like_stores_find(state->arena, state->backward, upstreams, op, NULL).count)
+        op_set_operand(op, place, before);
 }
 
 void accumulations_leave_to_owners(Differentiation *state) {
     for (int i = 0; i < state->stores.owned_upstreams.count; i++) {
         Value *owner = state->stores.owned_upstreams.items[i];
+        if (owner->type.rank) continue;  // some lanes of a program
         for (LIST_EACH(int, k, state->sweep.accumulations)) {
             const Accumulation *statement = &state->sweep.accumulations.items[k];
             if (statement->op && statement->op->code == OP_ATOMIC_ADD && !statement->is_running)

@@ -170,6 +170,33 @@ def alike_packed(x):
 )
 
 
+# lanes that wrap around store what others store: they are no programs, and tiles of other shapes do not ask for them
+WRAPPED = (
+    HEAD
+    + """@triton.jit
+def wrapped_kernel(a, b, c, M, N, K, B: tl.constexpr, C: tl.constexpr):
+    rows = (tl.program_id(0) * B + tl.arange(0, B)) % M
+    cols = (tl.program_id(1) * B + tl.arange(0, B)) % N
+    total = tl.zeros([B, B], dtype=tl.float32)
+    for k in range(0, K, C):
+        inner = k + tl.arange(0, C)
+        x = tl.load(a + rows[:, None] * K + inner[None, :], mask=inner[None, :] < K, other=0.0)
+        y = tl.load(b + inner[:, None] * N + cols[None, :], mask=inner[:, None] < K, other=0.0)
+        total += tl.dot(x, y)
+    tl.store(c + rows[:, None] * N + cols[None, :], total)
+
+
+def wrapped(a, b):
+    M, K = a.shape
+    N = b.shape[1]
+    c = torch.empty(M, N, dtype=a.dtype, device=a.device)
+    grid = (triton.cdiv(M, 16), triton.cdiv(N, 16))
+    wrapped_kernel[grid](a, b, c, M, N, K, B=16, C=16)
+    return c
+"""
+)
+
+
 def backward(folder: Path, text: str, *options: str) -> tuple[str, str]:
     """The module of a text, and what was said."""
     path = folder / "flags.py"
@@ -211,6 +238,13 @@ def test_what_programs_store_alike_is_one_programs(tmp_path: Path) -> None:
     assert "gradients proved" in said
     assert "tl.atomic_add" not in module
     assert "no two programs store different values to one element of `y`" in said
+
+
+def test_lanes_that_wrap_around_are_no_programs(tmp_path: Path) -> None:
+    module, said = backward(tmp_path, WRAPPED, "--time-limit", "100")
+    assert "gradients proved" in said
+    assert "tl.atomic_add" not in module
+    assert module.count("# the owners:") == 2
 
 
 def test_what_others_add_besides_is_added(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@
 #include "gpu-runner/cuda/device.h"
 #include "gpu-runner/execute/derivative.h"
 #include "gpu-runner/execute/large.h"
+#include "gpu-runner/prove/certain.h"
 #include "gpu-runner/prove/check.h"
 #include "gpu-runner/prove/covered.h"
 #include "gpu-runner/prove/own_report.h"
@@ -282,6 +283,19 @@ static SpecRequest spec_request(const Gradcheck *check) {
     };
 }
 
+/// Of what a launch finds outside of its tensors only that is said as a finding which does not depend on made-up lengths, numbers or
+/// contents of memory.
+static void keep_certain(Arena *arena, const Problem *problem, CheckResult *result) {
+    int count = 0;
+    for (LIST_EACH(int, i, result->findings)) {
+        const MemoryFinding *finding = &result->findings.items[i];
+        if (finding->kind != FINDING_OUT_OF_BOUNDS ||
+            places_are_launched(arena, problem, finding->buffer, true))
+            result->findings.items[count++] = *finding;
+    }
+    result->findings.count = count;
+}
+
 /// Other contents where these are not finite: a logarithm's argument must be positive, an exponential's small.
 static CheckResult check_contents(Gradcheck *check, PlanConfiguration *configuration,
                                   Problem *problem) {
@@ -296,6 +310,7 @@ static CheckResult check_contents(Gradcheck *check, PlanConfiguration *configura
         result.status = configuration->is_launch ? CHECK_FAILED : CHECK_UNPROVED;
         result.reason =
             arena_printf(arena, "%s, where neither it nor its gradient has memory", result.reason);
+        keep_certain(arena, problem, &result);
     }
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges && is_not_finite(&result); i++) {
         PlanConfiguration other = configuration_copy(arena, configuration, 0);

@@ -312,6 +312,40 @@ def test_a_number_that_another_tensor_steps_by_blames_nobody(tmp_path: Path) -> 
     assert kernel["status"] == "proved", kernel["reason"]
 
 
+# Rows that are padded on their left: how far is what memory and a number of the caller's say.
+PADDED_LEFT = (
+    HEAD
+    + """@triton.jit
+def padded_kernel(x, w, ends, y, longest, s_w, D: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    start = tl.load(ends + row)
+    length = tl.load(ends + row + 1) - start
+    i = tl.arange(0, BLOCK)
+    for t in range(length):
+        scale = tl.load(w + row * s_w + t + longest - length)
+        v = tl.load(x + (start + t) * D + i, mask=i < D, other=0.0)
+        tl.store(y + (start + t) * D + i, v * scale, mask=i < D)
+
+
+def padded(x, w, ends, longest: int):
+    D = x.shape[1]
+    y = torch.empty_like(x)
+    padded_kernel[(ends.shape[0] - 1,)](
+        x, w, ends, y, longest, w.stride(0), D=D, BLOCK=triton.next_power_of_2(D)
+    )
+    return y
+"""
+)
+
+
+def test_a_place_that_memory_and_a_caller_choose_is_no_finding(tmp_path: Path) -> None:
+    """Whether it lies in the tensor is theirs to say: numbers that were made up leave the proof open, and no more."""
+    _, report = check(tmp_path, PADDED_LEFT)
+    (kernel,) = report["kernels"]
+    assert kernel["status"] in ("proved", "derived")
+    assert "out-of-bounds" not in {d["name"] for d in report["diagnostics"]}
+
+
 # The first row has nothing to weigh: 0 / 0, which the scale of all rows meets.
 EMPTY_ROW = (
     HEAD

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "features/describe/describe.h"
 #include "features/describe/describe_cost.h"
 #include "features/features.h"
@@ -209,12 +210,17 @@ CostReport cost_report(Arena *arena, const Snapshot *snapshot, const Kernel *ker
                                 .is_upper = totals.is_upper,
                                 .memory_share = NAN,
                                 .arithmetic_share = NAN,
+                                .peak = NAN,
+                                .reachable = NAN,
                                 .is_type_open = totals.is_type_open};
         if (card && !isnan(totals.intensity)) {
             double ridge = card_ridge(card, costs.cost);
             row.memory_share = fmin(1, ridge / totals.intensity);
             row.arithmetic_share = fmin(1, totals.intensity / ridge);
+            row.peak = ridge * card->memory / 1000;
+            row.reachable = row.peak * row.arithmetic_share;
         }
+        row.footprint = footprint_report(arena, kernel, instance, card);
         LIST_PUSH(arena, &report.totals, row);
     }
     return report;
@@ -230,4 +236,52 @@ const char *cost_totals_text(Arena *arena, const CostReportTotals *totals) {
     if (!isnan(totals->intensity)) buffer_printf(&out, ", %.3g FLOP a byte", totals->intensity);
     if (totals->bound) buffer_printf(&out, ": %s", totals->bound);
     return buffer_text(&out);
+}
+
+/* ---- what a program takes, in hover ---- */
+
+static bool holds(Range range, const Snapshot *snapshot, uint32_t offset) {
+    return range.source == snapshot->source && range.start <= offset && offset <= range.end;
+}
+
+/// Of all configurations and launches, a line each.
+static const char *footprints_of(Arena *arena, const Kernel *kernel, const CostInstances *instances,
+                                 const Card *card) {
+    enum { MOST_TOLD = 6 };
+    Buffer out = buffer_new(arena);
+    int told = 0, count = instances->list.count;
+    for (int i = 0; i < (count ? count : 1) && told < MOST_TOLD; i++) {
+        const CostInstance *instance = count ? &instances->list.items[i] : NULL;
+        CostFootprint footprint = footprint_report(arena, kernel, instance, card);
+        if (!footprint.text) continue;
+        buffer_printf(&out, "%s- %s: %s", told++ ? "\n" : "",
+                      instance ? instance->name : "a program", footprint.text);
+    }
+    return told ? buffer_text(&out) : NULL;
+}
+
+const char *footprint_at(Arena *arena, const Snapshot *snapshot, uint32_t offset,
+                         const char *card_name, Range *range) {
+    const Card *card = card_name ? card_find(str_from(card_name)) : NULL;
+    for (int i = 0; card && i < snapshot->kernels.count; i++) {
+        const Kernel *kernel = &snapshot->kernels.items[i];
+        if (!kernel->function || !kernel->understood || kernel->is_helper) continue;
+        *range = snapshot_range(snapshot, kernel->definition->name_range);
+        Range whole = snapshot_range(snapshot, kernel->definition->range);
+        bool is_name = holds(*range, snapshot, offset);
+        if (offset > range->end && holds(whole, snapshot, offset)) return NULL;
+        CostInstances instances = cost_instances(arena, kernel);
+        if (is_name) return footprints_of(arena, kernel, &instances, card);
+        for (LIST_EACH(int, k, instances.list)) {
+            const CostInstance *instance = &instances.list.items[k];
+            *range = snapshot_range(snapshot, instance->range);
+            if (!instance->is_configuration || !holds(*range, snapshot, offset)) continue;
+            const char *text = footprint_report(arena, kernel, instance, card).text;
+            return text ? arena_printf(arena, "`%s`, %s: %s",
+                                       code_visible(arena, kernel->definition->name),
+                                       instance->name, text)
+                        : NULL;
+        }
+    }
+    return NULL;
 }

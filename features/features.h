@@ -4,6 +4,7 @@
 #ifndef TAD_FEATURES_FEATURES_H
 #define TAD_FEATURES_FEATURES_H
 
+#include "analysis/cost/card.h"
 #include "analysis/snapshot.h"
 
 // ---- Reading -----------------------------------------------------------------------------------
@@ -43,6 +44,18 @@ typedef struct CostReportLine {
     bool is_masked;
     bool is_type_open;  // the caller decides the element type: 2 bytes are taken
 } CostReportLine;
+/// What a program takes of the card, as footprint_of estimates it.
+typedef struct CostFootprint {
+    const char *
+        text;  // "about 48 KiB of shared memory and 128 registers a thread, ..."; NULL: not known, and nothing below means anything
+    double shared;    // bytes
+    int registers;    // of a thread
+    bool is_spilled;  // it wants more of them than there are
+    int warps, stages;
+    int programs;        // that a multiprocessor runs at once
+    double warps_share;  // of the warps that it has
+    const char *limit;   // why there are no more: "shared memory"
+} CostFootprint;
 typedef struct CostReportTotals {
     const char *name;  // of a configuration or launch, NULL: of the kernel as it stands
     int line;
@@ -51,7 +64,10 @@ typedef struct CostReportTotals {
     double intensity;                                   // operations a byte; NaN: not known
     double memory_share,
         arithmetic_share;  // of the card's peaks, at most; NaN: not known, or no card is named
+    double peak,
+        reachable;  // TFLOP/s of the card for such arithmetic, and with these bytes; NaN as above
     bool is_upper, is_type_open;
+    CostFootprint footprint;
 } CostReportTotals;
 typedef struct CostReport {
     const char *summary;
@@ -60,6 +76,13 @@ typedef struct CostReport {
 } CostReport;
 CostReport cost_report(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
                        const char *card);
+/// A footprint in words, with what fits a multiprocessor of the card.
+CostFootprint footprint_told(Arena *arena, Footprint footprint, FootprintOptions options,
+                             const Card *card);
+/// At the name of a kernel, or in one of its configurations: what a program takes of the card, as an estimate in Markdown. NULL elsewhere,
+/// where it is not known, and where no card is named. `*range`: what it speaks of.
+const char *footprint_at(Arena *arena, const Snapshot *snapshot, uint32_t offset, const char *card,
+                         Range *range);
 /// "reads 4 KiB, writes 2 KiB, computes 3 kFLOP, 0.5 FLOP a byte: memory-bound".
 const char *cost_totals_text(Arena *arena, const CostReportTotals *totals);
 /// Who writes one gradient in one kernel of a backward. What is NULL does not hold, or is not known.
@@ -81,6 +104,7 @@ typedef struct ScheduleKernel {
     const char *name;
     bool is_understood;  // else what is emitted could not be read again, and there is nothing more
     LIST(ScheduleWork) work;
+    LIST(CostReportTotals) totals;  // that `work` tells in words
     LIST(const char *) blocks;  // of each block size: whether the kernel may have one of its own
     LIST(ScheduleGradient) gradients;
 } ScheduleKernel;

@@ -279,6 +279,7 @@ static void report_work(const Emitted *emitted, ScheduleKernel *told) {
                 "at most %.0f %% of the bandwidth and %.0f %% of the arithmetic of %s",
                 100 * totals->memory_share, 100 * totals->arithmetic_share, source->card);
         LIST_PUSH(source->arena, &told->work, work);
+        LIST_PUSH(source->arena, &told->totals, *totals);
     }
 }
 

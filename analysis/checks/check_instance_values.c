@@ -49,6 +49,29 @@ static void read_pairs(InstanceReading *reading, const Source *source, SyntaxNod
     }
 }
 
+static int option_of(Arena *arena, const Source *source, SyntaxNode value) {
+    enum { MOST = 64 };
+    const Constant *number = number_of(arena, source, value);
+    bool is_some = number && number->integer > 0 && number->integer <= MOST;
+    return is_some ? (int)number->integer : -1;
+}
+
+/// `num_warps=4, num_stages=2` among the arguments of a call.
+static LaunchOptions options_of(Arena *arena, const Source *source, SyntaxNode call) {
+    LaunchOptions options = {0};
+    SyntaxNode list = node_field(call, "arguments");
+    for (uint32_t i = 0; node_kind(call) == SYNTAX_CALL && i < node_child_count(list); i++) {
+        SyntaxNode argument = node_child(list, i);
+        if (node_kind(argument) == SYNTAX_DICTIONARY_SPLAT) options.warps = options.stages = -1;
+        if (node_kind(argument) != SYNTAX_KEYWORD_ARGUMENT) continue;
+        Str name = node_text(source, node_field(argument, "name"));
+        SyntaxNode value = node_field(argument, "value");
+        if (str_is(name, "num_warps")) options.warps = option_of(arena, source, value);
+        if (str_is(name, "num_stages")) options.stages = option_of(arena, source, value);
+    }
+    return options;
+}
+
 /// `triton.Config({...}, ...)`; false for anything else.
 static bool read_configuration(InstanceReading *reading, const Module *module, SyntaxNode node) {
     SyntaxNode list = node_field(node, "arguments");
@@ -62,6 +85,7 @@ static bool read_configuration(InstanceReading *reading, const Module *module, S
     int count = reading->kernel->parameter_count;
     TunedValues configuration = {.range = node_range(module->source, node),
                                  .number = reading->configurations.count + 1,
+                                 .options = options_of(arena, module->source, node),
                                  .values = ARENA_ARRAY(arena, const Constant *, count + 1),
                                  .varies = ARENA_ARRAY(arena, bool, count + 1)};
     read_pairs(reading, module->source, settings, &configuration);
@@ -176,7 +200,12 @@ static void add_instance(InstanceReading *reading, const LaunchSite *site,
         instances->is_complete = false;
         return;
     }
-    instances->items[instances->count++] = (Instance){configuration, site, values, varies};
+    LaunchOptions options = {0};
+    if (site) options = options_of(arena, reading->kernel->module->source, site->call);
+    if (configuration && configuration->options.warps) options.warps = configuration->options.warps;
+    if (configuration && configuration->options.stages)
+        options.stages = configuration->options.stages;
+    instances->items[instances->count++] = (Instance){configuration, site, values, varies, options};
 }
 
 Instances instances_find(Check *check) {

@@ -6,11 +6,17 @@
 #include "analysis/trial/leaves.h"
 #include "analysis/trial/trial.h"
 
+/// Of a configuration or a launch: 0 where it does not say so, -1 where it says no number.
+typedef struct LaunchOptions {
+    int warps, stages;
+} LaunchOptions;
+
 typedef struct TunedValues {
     Range range;
     int number;               // from 1, in its list
     const Constant **values;  // by parameter; NULL: it does not say
     bool *varies;             // by parameter: it says something that is no number
+    LaunchOptions options;
 } TunedValues;
 
 typedef struct Instance {
@@ -18,6 +24,7 @@ typedef struct Instance {
     const LaunchSite *launch;          // or NULL
     const Constant *const *values;     // by parameter; NULL: open
     const bool *varies;  // by parameter: open, and maybe another in each configuration
+    LaunchOptions options;
 } Instance;
 
 typedef struct Instances {

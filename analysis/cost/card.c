@@ -3,8 +3,9 @@
 #include <math.h>
 
 static const Card cards[] = {
-#define CARD(name, title, memory, math, dots32, dots16, dots8, shared)                             \
-    {name, title, memory, math, {dots32, dots16, dots8}, shared},
+#define CARD(name, title, memory, math, dots32, dots16, dots8, shared, capability, all_shared, \
+             warps, programs)                                                                      \
+    {name, title, memory, math, {dots32, dots16, dots8}, shared, capability, all_shared, warps, programs},
 #include "analysis/cost/cards.def"
 #undef CARD
 };
@@ -52,4 +53,27 @@ CardBound card_bound(const Card *card, const KernelCost *cost, const CostTotals 
         arithmetic &= least > card_ridge(&cards[i], cost);
     }
     return memory ? BOUND_MEMORY : arithmetic ? BOUND_ARITHMETIC : BOUND_OPEN;
+}
+
+/* ---- occupancy ---- */
+
+static int at_most(int programs, int64_t of_card, int64_t of_program) {
+    int64_t fit = of_program > 0 ? of_card / of_program : programs;
+    return fit < programs ? (int)fit : programs;
+}
+
+CardFit card_fit(const Card *card, const Footprint *footprint, int warps) {
+    enum { RESERVED = 1024, REGISTERS = 65536, REGISTER_UNIT = 8 };
+    int64_t registers = (footprint->registers + REGISTER_UNIT - 1) / REGISTER_UNIT * REGISTER_UNIT;
+    CardFit fit = {.is_known = footprint->is_known && card->warps > 0, .programs = card->programs};
+    if (!fit.is_known) return fit;
+    int by_warps = at_most(card->programs, card->warps, warps),
+        by_registers = at_most(card->programs, REGISTERS, registers * FOOTPRINT_LANES * warps),
+        by_shared = at_most(card->programs, (int64_t)card->all_shared_kib * 1024,
+                            footprint->shared + RESERVED);
+    fit.programs = by_warps < by_registers ? by_warps : by_registers;
+    fit.limit = by_warps <= by_registers ? "warps" : "registers";
+    if (by_shared < fit.programs) fit.programs = by_shared, fit.limit = "shared memory";
+    fit.warps_share = (double)fit.programs * warps / card->warps;
+    return fit;
 }

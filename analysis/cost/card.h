@@ -2,13 +2,16 @@
 #ifndef TAD_ANALYSIS_COST_CARD_H
 #define TAD_ANALYSIS_COST_CARD_H
 
+#include "analysis/cost/footprint.h"
 #include "analysis/cost/kernel_cost.h"
 
 typedef struct Card {
     const char *name, *title;
-    double memory;         // GB/s
-    double math, dots[3];  // TFLOP/s: dots of 32, 16 and 8 bits
-    int shared_kib;        // of a program
+    double memory;                        // GB/s
+    double math, dots[3];                 // TFLOP/s: dots of 32, 16 and 8 bits
+    int shared_kib;                       // of a program
+    int capability;                       // 90 for 9.0; 0: no card of NVIDIA
+    int all_shared_kib, warps, programs;  // of a multiprocessor
 } Card;
 
 /// NULL where there is none of that name.
@@ -22,5 +25,14 @@ typedef enum CardBound { BOUND_OPEN, BOUND_MEMORY, BOUND_ARITHMETIC } CardBound;
 CardBound card_bound(const Card *card, const KernelCost *cost, const CostTotals *totals);
 /// Operations a byte from which arithmetic bounds a kernel of such dots.
 double card_ridge(const Card *card, const KernelCost *cost);
+
+/// How many programs a multiprocessor runs at once.
+typedef struct CardFit {
+    bool is_known;
+    int programs;  // 0: it has not what one takes
+    double warps_share;
+    const char *limit;  // what lets no more of them run: "warps", "registers", "shared memory"
+} CardFit;
+CardFit card_fit(const Card *card, const Footprint *footprint, int warps);
 
 #endif

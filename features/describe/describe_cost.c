@@ -132,6 +132,44 @@ const char *cost_line_label(Arena *arena, const KernelCosts *costs, const CostLi
                         order ? ", " : "", order ? order : "");
 }
 
+/* ---- what a program takes ---- */
+
+static const char *fit_text(Arena *arena, const CardFit *fit, const Card *card, int warps) {
+    if (!fit->programs)
+        return arena_printf(arena, "more than a program may have on %s", card->name);
+    return arena_printf(arena, "%d program%s of %d warp%s at once a multiprocessor, limited by %s",
+                        fit->programs, fit->programs == 1 ? "" : "s", warps, warps == 1 ? "" : "s",
+                        fit->limit);
+}
+
+CostFootprint footprint_told(Arena *arena, Footprint footprint, FootprintOptions options,
+                             const Card *card) {
+    CostFootprint told = {0};
+    if (!footprint.is_known) return told;
+    CardFit fit = card_fit(card, &footprint, options.warps);
+    told.warps = options.warps;
+    told.stages = options.stages;
+    told.shared = (double)footprint.shared;
+    told.registers = footprint.registers;
+    told.is_spilled = footprint.is_capped;
+    told.programs = fit.programs;
+    told.warps_share = fit.warps_share;
+    told.limit = fit.limit;
+    told.text =
+        arena_printf(arena, "about %s of shared memory and %d registers a thread%s, estimated: %s",
+                     amount_text(arena, &of_bytes, footprint.shared, true), footprint.registers,
+                     footprint.is_capped ? ", with some in memory" : "",
+                     fit_text(arena, &fit, card, told.warps));
+    return told;
+}
+
+CostFootprint footprint_report(Arena *arena, const Kernel *kernel, const CostInstance *instance,
+                               const Card *card) {
+    if (!card || !card->warps) return (CostFootprint){0};
+    FootprintOptions options = cost_options(instance, card->capability);
+    return footprint_told(arena, cost_footprint(arena, kernel, instance, options), options, card);
+}
+
 void describe_cost(Buffer *out, FileNames *names, const Kernel *kernel, Range place) {
     KernelCosts costs = kernel_costs(out->arena, kernel, false);
     for (LIST_EACH(int, i, costs.cost->lines)) {

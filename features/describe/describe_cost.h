@@ -4,6 +4,7 @@
 
 #include "analysis/cost/card.h"
 #include "analysis/cost/cost_instances.h"
+#include "features/features.h"
 #include "features/names/locate.h"
 
 /// The cost of a kernel under all of its configurations and launches; where there is none, under no numbers.
@@ -24,6 +25,9 @@ const char *operations_label(Arena *arena, const KernelCosts *costs, const Poly 
 const char *lanes_label(Arena *arena, const KernelCosts *costs, const CostLine *line);
 /// "up to 16 KiB an iteration, coalesced"; NULL where there is nothing to tell.
 const char *cost_line_label(Arena *arena, const KernelCosts *costs, const CostLine *line);
+/// What a program takes of the card under the numbers of an instance, or of none.
+CostFootprint footprint_report(Arena *arena, const Kernel *kernel, const CostInstance *instance,
+                               const Card *card);
 /// A paragraph for a hover over the load, store, atomic or dot that is written at `place`; nothing where there is none.
 void describe_cost(Buffer *out, FileNames *names, const Kernel *kernel, Range place);
 

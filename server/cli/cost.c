@@ -6,6 +6,7 @@
 #include "analysis/cost/card.h"
 #include "analysis/cost/cost_instances.h"
 #include "analysis/cost/count.h"
+#include "analysis/cost/footprint.h"
 #include "analysis/lowering/lower.h"
 #include "base/escape.h"
 #include "base/json.h"
@@ -15,6 +16,7 @@
 #include "server/system/files.h"
 #include "server/system/target.h"
 #include "server/text/resolve.h"
+#include "server/report/cost_json.h"
 
 enum { MOST_STEPS = 20000000 };
 
@@ -98,6 +100,13 @@ static Error read_arguments(CostRun *run, const Kernel *kernel, Binding *binding
     return NULL;
 }
 
+/// An option of the launch that `--sizes` says.
+static int count_of(const CostRun *run, const char *name, int unasked) {
+    const char *text = size_of(run, name);
+    int count = text ? atoi(text) : 0;
+    return count > 0 ? count : unasked;
+}
+
 static Json *counted_json(Arena *arena, const Counts *counts) {
     Json *json = json_object(arena);
     static const char *const names[WORK_KINDS] = {"read", "written", "updated", "dot_flop",
@@ -139,7 +148,18 @@ static Json *count_kernel(CostRun *run, const Kernel *kernel) {
                                   STR_ARGS(kernel->definition->name));
         return NULL;
     }
-    return counted_json(arena, &counts);
+    Json *json = counted_json(arena, &counts);
+    const Card *card = run->card ? card_find(str_from(run->card)) : NULL;
+    FootprintOptions asked = {.capability = card ? card->capability : 0,
+                              .warps = count_of(run, "num_warps", FOOTPRINT_WARPS_UNASKED),
+                              .stages = count_of(run, "num_stages", FOOTPRINT_STAGES_UNASKED)};
+    CostFootprint footprint = {0};
+    if (card)
+        footprint =
+            footprint_told(arena, footprint_of(arena, function, &launch, asked), asked, card);
+    json_set(json, "footprint", footprint_json(arena, &footprint));
+    if (footprint.text) buffer_printf(&run->text, "  this launch: %s\n", footprint.text);
+    return json;
 }
 
 /* ---- telling ---- */
@@ -172,6 +192,7 @@ static Json *totals_json(Arena *arena, const CostReportTotals *totals) {
     json_set(json, "flop_per_byte", json_number(arena, totals->intensity));
     json_set_bool(json, "upper_bound", totals->is_upper);
     json_set_bool(json, "type_open", totals->is_type_open);
+    json_set(json, "footprint", footprint_json(arena, &totals->footprint));
     return json;
 }
 
@@ -198,6 +219,7 @@ static void tell_kernel(CostRun *run, const Kernel *kernel) {
         const CostReportTotals *row = &report.totals.items[i];
         buffer_printf(&run->text, "  %s: %s\n", row->name ? row->name : "a program",
                       cost_totals_text(arena, row));
+        if (row->footprint.text) buffer_printf(&run->text, "    %s\n", row->footprint.text);
         json_push(totals, totals_json(arena, &report.totals.items[i]));
     }
     for (LIST_EACH(int, i, report.lines)) {
@@ -229,7 +251,9 @@ static Error refuse_sizes(CostRun *run, const CommandTarget *target) {
     const Names *sizes = &run->options->sizes;
     for (int i = 0; i < sizes->count; i++) {
         Str name = {sizes->items[i], strcspn(sizes->items[i], "=")};
-        bool is_known = str_is(name, "grid") && sizes->items[i][name.size];
+        bool is_known =
+            (str_is(name, "grid") || str_is(name, "num_warps") || str_is(name, "num_stages")) &&
+            sizes->items[i][name.size];
         for (LIST_EACH(int, k, run->snapshot->kernels)) {
             const FunctionDefinition *kernel = run->snapshot->kernels.items[k].definition;
             bool is_told = !target->kernel || str_is(kernel->name, target->kernel);

@@ -9,6 +9,7 @@
 #include "autodiff/kept.h"
 #include "base/escape.h"
 #include "features/features.h"
+#include "server/report/cost_json.h"
 
 /// Of the programs along one axis of the grid.
 typedef struct Use {
@@ -148,6 +149,7 @@ Json *schedule_json(Arena *arena, const Snapshot *snapshot, const Kernel *kernel
     json_set(json, "gradients", gradients);
     ScheduleReport report = schedule_report(arena, snapshot, kernel, card);
     json_set(json, "kernels", kernels_json(arena, &report));
+    json_set(json, "cost", cost_points_json(arena, snapshot, kernel, &report, card));
     if (backward->status != BACKWARD_DERIVED)
         json_set_string(
             json, "reason",

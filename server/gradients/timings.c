@@ -20,8 +20,9 @@ typedef struct Known {
     char text[256];
     uint64_t hash;
     bool is_running;
-    Arena *arena;       // of `lines`; NULL: there are none
-    const Json *lines;  // of the compiled forward, counted from its first line
+    Arena *arena;         // of `lines`; NULL: there are none
+    const Json *lines;    // of the compiled forward, counted from its first line
+    const Json *figures;  // timing_figures
 } Known;
 
 /// One timing under way.
@@ -99,10 +100,34 @@ static Json *own_lines(const Clock *clock, Arena *arena, const Json *result) {
     return lines;
 }
 
-static void know_lines(const Clock *clock, Known *known, const Json *result) {
+static Json *figures_of(Arena *arena, const Json *result) {
+    static const char *const compiled[] = {"shared_bytes", "registers"};
+    const Json *forward = json_get(result, "forward"), *kernels = json_get(forward, "kernels");
+    double milliseconds = json_get_number(forward, "median_ms", 0),
+           bytes = json_get_number(result, "bytes", 0),
+           operations = json_get_number(result, "operations", 0);
+    Json *figures = json_object(arena);
+    json_set_string(figures, "configuration", json_get_string(result, "text", ""));
+    // At small sizes the launch is timed, and not the work.
+    bool is_work = milliseconds > 0 && bytes >= TIMING_LEAST_BYTES;
+    if (is_work) json_set_number(figures, "gb_s", bytes / milliseconds / 1e6);
+    if (is_work && operations > 0) {
+        json_set_number(figures, "flop_per_byte", operations / bytes);
+        json_set_number(figures, "tflop_s", operations / milliseconds / 1e9);
+    }
+    bool has_kernels = kernels && kernels->kind == JSON_ARRAY && kernels->count == 1;
+    for (size_t i = 0; has_kernels && i < sizeof compiled / sizeof *compiled; i++)
+        if (json_get(kernels->items[0], compiled[i]))
+            json_set_number(figures, compiled[i],
+                            json_get_number(kernels->items[0], compiled[i], 0));
+    return figures;
+}
+
+static void know_result(const Clock *clock, Known *known, const Json *result) {
     if (known->arena) arena_free(known->arena);
     known->arena = arena_new();
     known->lines = own_lines(clock, known->arena, result);
+    known->figures = figures_of(known->arena, result);
 }
 
 /// `result`: or NULL where there are no times.
@@ -121,7 +146,7 @@ static void know(Clock *clock, const char *text, bool is_running, const Json *re
     known->text[size] = 0;
     known->hash = clock->hash;
     known->is_running = is_running;
-    if (result) know_lines(clock, known, result);
+    if (result) know_result(clock, known, result);
     lock_give(&timings->lock);
     client_refresh(timings->server, true, false);
 }
@@ -135,6 +160,16 @@ const char *timing_known(struct Timings *timings, Arena *arena, const char *uri,
         known && known->hash == hash && *known->text ? arena_strdup(arena, known->text) : NULL;
     lock_give(&timings->lock);
     return text;
+}
+
+Json *timing_figures(struct Timings *timings, Arena *arena, const char *uri, const char *kernel,
+                     uint64_t hash) {
+    lock_take(&timings->lock);
+    const Known *known = map_get(&timings->table, str_from(key_of(arena, uri, kernel)));
+    bool is_there = known && known->figures && known->hash == hash;
+    Json *figures = is_there ? json_copy(arena, known->figures) : NULL;
+    lock_give(&timings->lock);
+    return figures;
 }
 
 const char *timing_of_line(struct Timings *timings, Arena *arena, const char *uri,

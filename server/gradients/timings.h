@@ -19,6 +19,10 @@ void timings_cancel_request(struct Timings *timings, const Request *request);
 /// One line about the last timing of this very text, NULL where there is none; `*is_running` while it is made. From any thread.
 const char *timing_known(struct Timings *timings, Arena *arena, const char *uri, const char *kernel,
                          uint64_t hash, bool *is_running);
+/// Of the forward, as this very text was timed last: {"configuration", "flop_per_byte", "tflop_s", "gb_s", "shared_bytes", "registers"}, without
+/// what was not told; NULL where there are no times. From any thread.
+Json *timing_figures(struct Timings *timings, Arena *arena, const char *uri, const char *kernel,
+                     uint64_t hash);
 /// What the compiled kernel has of a line of the file, as it was timed last: "6 instructions: loads 2, constants 1". NULL where that is not known, or the text is another one. From
 /// any thread.
 const char *timing_of_line(struct Timings *timings, Arena *arena, const char *uri,

@@ -127,7 +127,12 @@ static Json *command_schedule(Request *request) {
     const Snapshot *snapshot = slow_snapshot(request);
     const Kernel *kernel = snapshot ? kernel_of(request, snapshot) : NULL;
     if (!kernel) return NULL;
-    return schedule_json(request->arena, snapshot, kernel, slow_settings(request)->card);
+    Json *json = schedule_json(request->arena, snapshot, kernel, slow_settings(request)->card);
+    Json *measured =
+        timing_figures(request->server->timings, request->arena, request->document->uri,
+                       kernel->function->name, kernel_hash(snapshot, kernel));
+    if (measured) json_set(json_get(json, "cost"), "measured", measured);
+    return json;
 }
 
 static Json *command_access(Request *request) {

@@ -32,6 +32,13 @@ Json *handle_hover(Request *request) {
     if (!request->configuration->hover) return NULL;
     Arena *arena = request->arena;
     Hover hover = hover_at(arena, snapshot, offset);
+    Range told;
+    const char *taken =
+        footprint_at(arena, snapshot, offset, request_settings(request)->card, &told);
+    if (taken && !hover.markdown)
+        hover = (Hover){.markdown = taken, .range = told};
+    else if (taken)
+        hover.markdown = arena_printf(arena, "%s\n\n%s", hover.markdown, taken);
     if (!hover.markdown) return NULL;
     Json *result = json_object(arena);
     const char *compiled = timing_of_line(request->server->timings, arena, request->document->uri,

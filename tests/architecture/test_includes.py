@@ -125,7 +125,7 @@ ROOMS = {
         "cli": {
             "times", "embedding", "retrieval", "model", "proofs", "crash", "text", "settings", "system", "report",
         },
-        "gradients": {"times", "queues", "session", "proofs", "text", "settings", "system"},
+        "gradients": {"times", "queues", "session", "proofs", "text", "settings", "system", "report"},
         "requests": {"gradients", "queues", "session", "cli", "model", "retrieval", "text", "system"},
         ".": {"requests", "gradients", "queues", "session", "crash", "model", "settings"},
     },

@@ -7,12 +7,17 @@ import pytest
 from tests.cli.conftest import Workspace
 
 HEADER = "import triton\nimport triton.language as tl\n\n\n"
-SCALE = HEADER + '''@triton.jit
+SCALE = (
+    HEADER
+    + """@triton.jit
 def scale(x, y, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(y + at, tl.load(x + at, mask=at < n) * 2.0, mask=at < n)
-'''
-MATMUL = HEADER + '''@triton.autotune(
+"""
+)
+MATMUL = (
+    HEADER
+    + """@triton.autotune(
     configs=[
         triton.Config({"BM": 128, "BN": 128, "BK": 64}, num_warps=8),
         triton.Config({"BM": 64, "BN": 64, "BK": 32}, num_warps=4),
@@ -30,7 +35,8 @@ def matmul(a: tl.pointer_type(tl.float16), b, c, K, sam, BM: tl.constexpr, BN: t
         y = tl.load(b + ks[:, None] * 3 + n[None, :] * 7).to(tl.float16)
         acc += tl.dot(x, y)
     tl.store(c + m[:, None] * K + n[None, :], acc)
-'''
+"""
+)
 
 
 def test_a_kernel_is_told_line_by_line(workspace: Workspace) -> None:
@@ -42,7 +48,10 @@ def test_a_kernel_is_told_line_by_line(workspace: Workspace) -> None:
     assert y["lanes"] == "not coalesced: 3 elements apart"
     assert dot["kind"] == "dot" and dot["amount"] == "262 kFLOP to 2.1 MFLOP"
     assert store["kind"] == "writes" and store["times"] == "1"
-    assert [program["name"] for program in kernel["programs"]] == ["configuration 1", "configuration 2"]
+    assert [program["name"] for program in kernel["programs"]] == [
+        "configuration 1",
+        "configuration 2",
+    ]
     assert kernel["programs"][0]["read"] == "32768*cdiv(K, BK) bytes"
     assert kernel["programs"][0]["flop_per_byte"] == pytest.approx(64, rel=0.02)
 
@@ -59,6 +68,48 @@ def test_a_launch_is_counted(workspace: Workspace) -> None:
     assert launch["exact"] and launch["masks_exact"]
     text = workspace.tad("--cost", "k.py", "--sizes", sizes).stdout
     assert "this launch: reads 4096 bytes (4000 unmasked)" in text
+
+
+def test_a_configuration_takes_shared_memory_and_registers(workspace: Workspace) -> None:
+    """`x` is loaded ahead, three times; `y`, whose neighbours are apart, once."""
+    workspace.write({"k.py": MATMUL})
+    kernel = workspace.tad("--cost", "k.py", "--card", "h100", "--format", "json").json["kernels"][
+        0
+    ]
+    large, small = (program["footprint"] for program in kernel["programs"])
+    assert large["estimated"] and (large["warps"], large["stages"]) == (8, 3)
+    assert large["shared_bytes"] == 2 * (3 * 128 * 64 + 64 * 128)
+    assert small["shared_bytes"] == 2 * (3 * 64 * 32 + 32 * 64)
+    assert large["registers"] > small["registers"] > 32
+    assert 0 < large["occupancy"] <= 1 and large["limited_by"] in (
+        "registers",
+        "shared memory",
+        "warps",
+    )
+    text = workspace.tad("--cost", "k.py", "--card", "h100").stdout
+    assert "about 64 KiB of shared memory and" in text and "registers a thread, estimated: " in text
+    # Warps of older cards compute products by themselves, and copy the next tiles into one buffer less.
+    older = workspace.tad("--cost", "k.py", "--card", "a100", "--format", "json").json["kernels"][0]
+    assert older["programs"][0]["footprint"]["shared_bytes"] == 2 * (2 * 128 * 64 + 64 * 128)
+
+
+def test_a_launch_takes_shared_memory(workspace: Workspace) -> None:
+    """Fewer stages are fewer buffers; a card that the model was not held against says nothing."""
+    workspace.write({"k.py": MATMUL})
+    sizes = "BM=128,BN=128,BK=64,a=f16,b=f16,c=f16,grid=1x1,K=512,sam=512"
+
+    def shared(stages: int, card: str = "h100") -> float | None:
+        more = f"{sizes},num_warps=8,num_stages={stages}"
+        result = workspace.tad(
+            "--cost", "k.py", "--sizes", more, "--card", card, "--format", "json"
+        )
+        footprint = result.json["kernels"][0]["launch"]["footprint"]
+        return footprint and footprint["shared_bytes"]
+
+    assert [shared(stages) for stages in (2, 3, 4)] == [
+        2 * (n * 128 * 64 + 64 * 128) for n in (2, 3, 4)
+    ]
+    assert shared(3, "t4") is None and shared(3, "mi300x") is None
 
 
 def test_the_card_of_the_folder(workspace: Workspace) -> None:

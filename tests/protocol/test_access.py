@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlparse
 
 from tests.protocol.client import Client, place
 from tests.protocol.conftest import KERNEL
@@ -67,3 +69,37 @@ def test_the_backwards_kernels_and_who_owns_what(editor: Client, kernel: str) ->
     assert (gradient["name"], gradient["of"]) == ("dx_ptr", "x_ptr")
     assert gradient["owner"] == "a program along grid axis 0" and "collisions" not in gradient
     assert "reason" not in found
+    assert found["cost"]["card"] is None and "measured" not in found["cost"]
+    assert [point["side"] for point in found["cost"]["points"]] == ["forward", "backward"]
+
+
+TUNED = TILE.replace(
+    "@triton.jit", "@triton.autotune([triton.Config({'M': 64, 'N': 32}, num_warps=8)], key=[])\n@triton.jit"
+).replace(", M=16, N=32", "")
+
+
+def test_a_configuration_on_the_card(editor: Client, kernel: str) -> None:
+    """Sums across the 8 warps of 32 columns: 4 bytes for each; half of that at the 2 bytes of an open type."""
+    (path_of(kernel).parent / "pyproject.toml").write_text('[tool.tad]\ncard = "h100"\n')
+    editor.open(kernel, TUNED)
+    argument = {"uri": kernel, "kernel": "tile_kernel"}
+    found = editor.request(
+        "workspace/executeCommand", {"command": "tad.schedule", "arguments": [argument]}
+    )
+    assert found["cost"]["card"]["memory_gb_s"] == 3350
+    point = found["cost"]["points"][0]
+    assert (point["name"], point["side"]) == ("configuration 1", "forward")
+    taken = point["footprint"]
+    assert taken["warps"] == 8 and taken["shared_bytes"] == 32 * 8 * 2
+    at = {"textDocument": {"uri": kernel}, "position": place(TUNED, "'M': 64")}
+    assert "`tile_kernel`, configuration 1: about 512 bytes of" in hovered(editor, at)
+    at["position"] = place(TUNED, "tile_kernel(", inside=2)
+    assert "configuration 1: about 512 bytes of shared memory" in hovered(editor, at)
+
+
+def hovered(client: Client, at: dict[str, Any]) -> str:
+    return client.request("textDocument/hover", at)["contents"]["value"]
+
+
+def path_of(uri: str) -> Path:
+    return Path(unquote(urlparse(uri).path))

@@ -3,6 +3,7 @@ import type { PanelMessage, PanelState } from "./panel";
 import type { GradientStatus } from "./protocol";
 import { accessPicture } from "./access";
 import { kernelSections, schedulePictures } from "./picture";
+import { costSection } from "./roofline";
 import { configurationTable, escapeHtml, inputTable, markdownCode, sign } from "./table";
 import { heading, sentence, summary } from "./words";
 
@@ -55,6 +56,7 @@ function render(state: PanelState): string {
     `${button("preview", "Generate backward", "secondary", isRefused)}${button("open", isWrong ? "Show wrong gradient" : "Show kernel", "secondary")}</div></header>` +
     section("Gradients against directional derivatives", status ? inputTable(status) : "", stale) +
     section("Which program writes what", schedule?.gradients.length ? schedulePictures(schedule) : problem ? `<p class="quiet">${escapeHtml(problem)}</p>` : "") +
+    section("What the card allows", schedule?.cost ? costSection(schedule.cost) : "") +
     section("What the backward costs", schedule ? kernelSections(schedule) : "") +
     section("The access under the cursor", state.access ? accessPicture(state.access) : "") +
     section("Configurations", status ? configurationTable(status) : "", stale)

@@ -172,12 +172,57 @@ export interface BackwardKernel {
   gradients: GradientOwner[];
 }
 
+/** What a program takes of the card; `estimated`: by the analysis, else as the compiler says. */
+export interface Footprint {
+  estimated: boolean;
+  shared_bytes: number;
+  registers: number;
+  spills: boolean;
+  warps: number;
+  stages: number;
+  programs_at_once: number;
+  /** Of the warps of a multiprocessor. */
+  occupancy: number;
+  limited_by: string;
+}
+
+/** A configuration or launch of a kernel on the roofline of the card. */
+export interface CostPoint {
+  kernel: string;
+  side: "forward" | "backward";
+  /** "configuration 1" */
+  name?: string;
+  bound?: string;
+  /** Absent where block sizes do not decide it. */
+  flop_per_byte?: number;
+  peak_tflop_s?: number;
+  reachable_tflop_s?: number;
+  footprint: Footprint | null;
+}
+
+/** Of the forward, as it was timed last. */
+export interface MeasuredCost {
+  configuration?: string;
+  flop_per_byte?: number;
+  tflop_s?: number;
+  gb_s?: number;
+  shared_bytes?: number;
+  registers?: number;
+}
+
+export interface Costs {
+  card: { name: string; title: string; memory_gb_s: number; shared_bytes: number } | null;
+  points: CostPoint[];
+  measured?: MeasuredCost;
+}
+
 export interface Schedule {
   kernel: string;
   /** One for each axis of the grid: what the launcher gives for it, where that is known. */
   axes: { axis: number; extent?: string }[];
   gradients: GradientSchedule[];
   kernels?: BackwardKernel[];
+  cost?: Costs;
   reason?: string;
 }
 

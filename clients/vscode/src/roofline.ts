@@ -1,0 +1,205 @@
+// What configurations of a kernel and of its backward can reach on the card, as SVG: a roofline with a point for each, forward and backward, and
+// the measured one beside them; and as a table what each takes of a multiprocessor. Pure; colours are classes of the panel's sheet.
+import type { CostPoint, Costs, Footprint, MeasuredCost } from "./protocol";
+import { escapeHtml, table } from "./table";
+
+const WIDTH = 560;
+const HEIGHT = 260;
+const LEFT = 56;
+const RIGHT = 16;
+const TOP = 14;
+const BOTTOM = 40;
+const MOST_NAMED = 12;
+
+interface Scale {
+  low: number;
+  high: number;
+}
+
+/** A whole number of powers of ten around the numbers. */
+function scaleOf(numbers: number[]): Scale {
+  const logs = numbers.filter((number) => number > 0).map(Math.log10);
+  const low = Math.floor(Math.min(...logs));
+  return { low, high: Math.max(Math.ceil(Math.max(...logs)), low + 1) };
+}
+
+function at(scale: Scale, number: number): number {
+  return (Math.log10(number) - scale.low) / (scale.high - scale.low);
+}
+
+/** Three digits, and no power of ten. */
+function short(number: number): string {
+  return number >= 100 ? number.toFixed(0) : String(Number(number.toPrecision(3)));
+}
+
+function kibibytes(bytes: number): string {
+  return bytes >= 1024 ? `${short(bytes / 1024)} KiB` : `${bytes} bytes`;
+}
+
+function nameOf(point: CostPoint): string {
+  return `${point.kernel}${point.name ? `, ${point.name}` : ""}`;
+}
+
+interface Mark {
+  x: number;
+  y: number;
+  kind: string;
+  label: string;
+  title: string;
+}
+
+/** Forward a circle, backward a square, measured a cross: told by more than colour. */
+function mark({ x, y, kind, label, title }: Mark): string {
+  const hint = `<title>${escapeHtml(title)}</title>`;
+  const shape =
+    kind === "measured"
+      ? `<path class="point measured" d="M${x - 5} ${y - 5}l10 10m0 -10l-10 10">${hint}</path>`
+      : kind === "backward"
+        ? `<rect class="point backward" x="${x - 4.5}" y="${y - 4.5}" width="9" height="9">${hint}</rect>`
+        : `<circle class="point forward" cx="${x}" cy="${y}" r="5">${hint}</circle>`;
+  const isRight = x > WIDTH * 0.8;
+  return `${shape}<text x="${isRight ? x - 9 : x + 9}" y="${y + 4}" class="program" text-anchor="${isRight ? "end" : "start"}">${label}</text>`;
+}
+
+function ticks(scale: Scale, place: (number: number) => string): string {
+  const lines: string[] = [];
+  for (let power = scale.low; power <= scale.high; power++) lines.push(place(10 ** power));
+  return lines.join("");
+}
+
+function powerText(number: number): string {
+  return number >= 1 ? String(number) : number.toPrecision(1);
+}
+
+/** The bend of the roof of each peak, and the roof itself. */
+function roofs(peaks: number[], memory: number, across: Scale, x: (n: number) => number, y: (n: number) => number): string {
+  const first = 10 ** across.low;
+  const last = 10 ** across.high;
+  return peaks
+    .map((peak) => {
+      const bend = Math.min(last, Math.max(first, (peak * 1000) / memory));
+      const start = Math.min(peak, (first * memory) / 1000);
+      const end = Math.min(peak, (last * memory) / 1000);
+      return `<path class="roof" d="M${x(first)} ${y(start)}L${x(bend)} ${y(Math.min(peak, (bend * memory) / 1000))}L${x(last)} ${y(end)}"/>`;
+    })
+    .join("");
+}
+
+function picture(points: CostPoint[], memory: number, numbers: Map<CostPoint, number>, measured: MeasuredCost | undefined): string {
+  const drawn = points.filter((point) => (point.flop_per_byte ?? 0) > 0 && point.reachable_tflop_s !== undefined);
+  const peaks = [...new Set(drawn.map((point) => point.peak_tflop_s ?? 0))].filter((peak) => peak > 0);
+  if (drawn.length === 0 || peaks.length === 0) return "";
+  const hasMeasured = measured?.flop_per_byte !== undefined && measured.tflop_s !== undefined && measured.flop_per_byte > 0;
+  const intensities = drawn.map((point) => point.flop_per_byte ?? 1);
+  const speeds = drawn.map((point) => point.reachable_tflop_s ?? 1);
+  if (hasMeasured) {
+    intensities.push(measured.flop_per_byte ?? 1);
+    speeds.push(measured.tflop_s ?? 1);
+  }
+  const across = scaleOf([...intensities, ...peaks.map((peak) => (2000 * peak) / memory)]);
+  const up = scaleOf([...speeds, ...peaks]);
+  const x = (number: number): number => Math.round(LEFT + at(across, number) * (WIDTH - LEFT - RIGHT));
+  const y = (number: number): number => Math.round(HEIGHT - BOTTOM - at(up, number) * (HEIGHT - TOP - BOTTOM));
+  const grid =
+    ticks(across, (n) => `<path class="grid" d="M${x(n)} ${TOP}V${HEIGHT - BOTTOM}"/><text x="${x(n)}" y="${HEIGHT - BOTTOM + 15}" text-anchor="middle">${powerText(n)}</text>`) +
+    ticks(up, (n) => `<path class="grid" d="M${LEFT} ${y(n)}H${WIDTH - RIGHT}"/><text x="${LEFT - 8}" y="${y(n) + 4}" text-anchor="end">${powerText(n)}</text>`) +
+    `<text x="${(LEFT + WIDTH - RIGHT) / 2}" y="${HEIGHT - 6}" text-anchor="middle">operations a byte</text>` +
+    `<text x="12" y="${HEIGHT / 2}" text-anchor="middle" transform="rotate(-90 12 ${HEIGHT / 2})">TFLOP/s</text>`;
+  // Points at one place have one mark with all their numbers.
+  const places = new Map<string, { point: CostPoint; all: CostPoint[] }>();
+  for (const point of drawn) {
+    const key = `${point.side} ${x(point.flop_per_byte ?? 1)} ${y(point.reachable_tflop_s ?? 1)}`;
+    const place = places.get(key);
+    if (place) place.all.push(point);
+    else places.set(key, { point, all: [point] });
+  }
+  const marks = [...places.values()].map(({ point, all }) => {
+    const shown = all.map((one) => numbers.get(one) ?? 0);
+    const label = shown.length > 3 ? `${shown[0]} … ${shown[shown.length - 1]}` : shown.join(", ");
+    return mark({
+      x: x(point.flop_per_byte ?? 1),
+      y: y(point.reachable_tflop_s ?? 1),
+      kind: point.side,
+      label,
+      title: all.map((one) => `${nameOf(one)}: ${short(one.flop_per_byte ?? 0)} operations a byte, at most ${short(one.reachable_tflop_s ?? 0)} TFLOP/s`).join("\n"),
+    });
+  });
+  if (hasMeasured)
+    marks.push(
+      mark({
+        x: x(measured.flop_per_byte ?? 1),
+        y: y(measured.tflop_s ?? 1),
+        kind: "measured",
+        label: "measured",
+        title: `measured: ${short(measured.flop_per_byte ?? 0)} operations a byte, ${short(measured.tflop_s ?? 0)} TFLOP/s`,
+      }),
+    );
+  const label = `Roofline: ${drawn.length} ${drawn.length === 1 ? "point" : "points"}; the table below has their numbers`;
+  return `<svg class="roofline" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img" aria-label="${label}">${grid}${roofs(peaks, memory, across, x, y)}${marks.join("")}</svg>`;
+}
+
+function footprintCells(footprint: Footprint | null, limit: number | undefined): string {
+  if (!footprint) return '<td class="number quiet">–</td>'.repeat(4);
+  const isTooMuch = limit !== undefined && footprint.shared_bytes > limit;
+  const about = footprint.estimated ? "about " : "";
+  const atOnce = footprint.programs_at_once
+    ? `${footprint.programs_at_once} (${Math.round(100 * footprint.occupancy)} %), by ${footprint.limited_by}`
+    : "none";
+  return (
+    `<td class="number">${footprint.warps}, ${footprint.stages}</td>` +
+    `<td class="number${isTooMuch ? " bad" : ""}">${about}${kibibytes(footprint.shared_bytes)}</td>` +
+    `<td class="number">${about}${footprint.registers}${footprint.spills ? ", spills" : ""}</td>` +
+    `<td class="text">${escapeHtml(atOnce)}</td>`
+  );
+}
+
+function row(point: CostPoint, number: number, limit: number | undefined): string {
+  const share = point.reachable_tflop_s !== undefined && point.peak_tflop_s ? (100 * point.reachable_tflop_s) / point.peak_tflop_s : undefined;
+  return (
+    `<tr><th scope="row">${number} <code>${escapeHtml(point.kernel)}</code>${point.name ? ` ${escapeHtml(point.name)}` : ""}</th>` +
+    `<td class="number">${point.flop_per_byte === undefined ? "–" : short(point.flop_per_byte)}</td>` +
+    `<td class="number">${share === undefined ? "–" : `${short(share)} %`}</td>` +
+    footprintCells(point.footprint, limit) +
+    "</tr>"
+  );
+}
+
+/** Of the last timing: what the compiler gave the kernel, and what it reached. */
+function measuredWords(measured: MeasuredCost | undefined): string {
+  if (!measured) return "";
+  const parts = [
+    measured.tflop_s !== undefined ? `${short(measured.tflop_s)} TFLOP/s` : "",
+    measured.gb_s !== undefined ? `${short(measured.gb_s)} GB/s` : "",
+    measured.shared_bytes !== undefined ? `${kibibytes(measured.shared_bytes)} of shared memory` : "",
+    measured.registers !== undefined ? `${measured.registers} registers a thread` : "",
+  ].filter(Boolean);
+  const where = measured.configuration ? ` (${escapeHtml(measured.configuration)})` : "";
+  return parts.length ? `<p>Measured, and as the compiler says${where}: ${parts.join(", ")}.</p>` : "";
+}
+
+/** The roofline and its table; empty text where nothing is known. */
+export function costSection(costs: Costs): string {
+  const { card, points, measured } = costs;
+  if (points.length === 0) return "";
+  if (!card) return '<p class="quiet">Name the card for a roofline: <code>card = "h100"</code> in <code>[tool.tad]</code>.</p>' + measuredWords(measured);
+  const shown = points.slice(0, MOST_NAMED);
+  const numbers = new Map(shown.map((point, index) => [point, index + 1]));
+  const rows = shown.map((point) => row(point, numbers.get(point) ?? 0, card.shared_bytes));
+  const heads: [string, string?][] = [
+    ["configuration"],
+    ["operations a byte", "number"],
+    ["of the peak", "number"],
+    ["warps, stages", "number"],
+    ["shared memory", "number"],
+    ["registers a thread", "number"],
+    ["programs at once"],
+  ];
+  const more = points.length > shown.length ? `<p class="quiet">${points.length - shown.length} more are not shown.</p>` : "";
+  return (
+    `<p class="quiet">Estimates for ${escapeHtml(card.title)}: what its peaks allow, whatever caches serve. Circles are of the forward, squares of the backward.</p>` +
+    `<div class="wide">${picture(shown, card.memory_gb_s, numbers, measured)}</div>` +
+    measuredWords(measured) +
+    table(heads, rows) +
+    more
+  );
+}

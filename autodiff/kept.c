@@ -88,6 +88,7 @@ static void launch_settle(Arena *arena, BackwardLaunch *launch) {
     TEXTS(launch, stages, launch->stage_count);
     ITEMS(launch, blocks, launch->block_count);
     for (int i = 0; i < launch->block_count; i++) block_settle(arena, &launch->blocks[i]);
+    TEXT(launch, stream);
     if (launch->loop) launch->loop = loop_copy(arena, launch->loop);
 }
 

@@ -153,6 +153,13 @@ class Timer:
             counts |= {"rows": int(loop["rows"]), "owned": loop["is_owned"]}
             size, warps, stages = self.helpers["_loop_tile"](int(loop["size"]), self.tensors(loop), **counts, **said)
             return {loop["name"]: size}, self.grid, {"num_warps": warps, "num_stages": stages}
+        row = own.get("row")
+        if row:
+            given = int(row["size"]), int(row["length"]), *self.tensors(row)
+            said.pop("widest", None)
+            size, warps = self.helpers["_row_block"](*given, lanes=int(row["lanes"]), **said)
+            stages = {"num_stages": said["num_stages"]} if "num_stages" in said else {}
+            return {row["name"]: size}, self.grid, {"num_warps": warps, **stages}
         sides = {role: own[role] for role in ("rows", "columns", "terms")}
         given = {
             role: (int(side["size"]), side["axis"], int(side["length"]), *self.tensors(side))

@@ -2,6 +2,7 @@
 #include "analysis/choices/choices.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 int64_t choose_slices(SlicesRule rule, double programs, double largest) {
     if (largest < 1) largest = 1;
@@ -13,12 +14,31 @@ int64_t choose_slices(SlicesRule rule, double programs, double largest) {
     return (int64_t)fmin(programs, slices);
 }
 
+enum { FEWEST_WARPS = 4, MOST_WARPS = 16, LEAST_BYTES = 6 };
+
 int choose_warps(double elements, double bytes) {
-    enum { LEAST = 4, MOST = 16, LEAST_BYTES = 6, BYTES_EACH = 32 * 192 };
+    enum { BYTES_EACH = 32 * 192 };
     double wanted = floor(elements * fmax(bytes, LEAST_BYTES) / BYTES_EACH);
-    int warps = LEAST;
-    while (warps < MOST && warps < wanted) warps *= 2;
+    int warps = FEWEST_WARPS;
+    while (warps < MOST_WARPS && warps < wanted) warps *= 2;
     return warps;
+}
+
+RowChoice choose_row_block(RowSizes sizes) {
+    enum { LEAST = 32, LANES = 32, BYTES_UNKNOWN = 4 };
+    int64_t bytes = sizes.bytes > LEAST_BYTES ? sizes.bytes : LEAST_BYTES,
+            room = ROW_WARPS * LANES * ROW_BYTES / (sizes.lanes * bytes), most = 1, block = LEAST;
+    while (2 * most <= room) most *= 2;
+    if (most < sizes.size) most = sizes.size;
+    while (block < sizes.length) block *= 2;
+    if (block > most) block = most;
+    if (block > ROW_BLOCK && 8 * sizes.length <= 5 * block) block /= 4;
+    if (block == sizes.size && sizes.warps) return (RowChoice){block, sizes.warps};
+    int64_t wanted =
+        block * sizes.lanes * (sizes.widest ? sizes.widest : BYTES_UNKNOWN) / (LANES * LOAD_BYTES);
+    int warps = FEWEST_WARPS;
+    while (warps < ROW_WARPS && warps < wanted) warps *= 2;
+    return (RowChoice){block, warps};
 }
 
 int choose_stages(double elements, double bytes) {

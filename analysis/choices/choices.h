@@ -22,6 +22,28 @@ typedef struct SlicesRule {
 int64_t choose_slices(SlicesRule rule, double programs, double largest);
 /// `_warps`: for a tile of so many elements, and so many bytes of an element of each that is loaded at once.
 int choose_warps(double elements, double bytes);
+/// A block that rows are walked in: as much of one as so many warps hold, with so many bytes of all tensors a thread, each of which loads so
+/// many of one of them. A block above ROW_BLOCK that has too many lanes for its row is cut in four.
+#define ROW_WARPS  16
+#define ROW_BYTES  256
+#define LOAD_BYTES 16
+#define ROW_BLOCK  4096
+
+typedef struct RowSizes {
+    int64_t size, length;  // the forward's block, and elements of a row
+    int64_t lanes;         // elements of the tile for each of the block
+    int64_t bytes,
+        widest;  // of an element of each tensor that is loaded at once, and of one; 0: there is none
+    int warps;   // that the forward's launch says; 0: none
+} RowSizes;
+
+typedef struct RowChoice {
+    int64_t size;
+    int warps;
+} RowChoice;
+
+/// `_row_block`.
+RowChoice choose_row_block(RowSizes sizes);
 /// `_stages`: the same of the tiles that each iteration loads.
 int choose_stages(double elements, double bytes);
 

@@ -117,6 +117,17 @@ static void settle_origin(Blocks *blocks, const Origin *origin) {
 
 /* ---- what the launch is told ---- */
 
+const Poly *blocks_end(const Blocks *blocks, const Value *size) {
+    const Poly *end = NULL;
+    for (LIST_EACH(int, i, blocks->origins)) {
+        const Origin *origin = &blocks->origins.items[i];
+        if (origin->symbol != size || !origin->end) continue;
+        if (end && !poly_equal(end, origin->end)) return NULL;
+        end = origin->end;
+    }
+    return end;
+}
+
 int launch_argument_of(const Function *backward, const BackwardLaunch *launch, const Value *value) {
     for (int i = 0; i < launch->argument_count; i++)
         if (backward->parameters[i].value == value) return i;
@@ -198,4 +209,5 @@ void blocks_describe(Arena *arena, Function *backward, Value *const *counts,
     list_blocks(&blocks, launch, numbered);
     products_describe(&blocks, launch);
     loops_describe(&blocks, launch);
+    streams_describe(&blocks, launch);
 }

@@ -120,6 +120,10 @@ void sums_settle(Blocks *blocks);
 void products_describe(Blocks *blocks, BackwardLaunch *launch);
 /// Describes the one free block that loops of several products go over, where there is one: loops.c.
 void loops_describe(Blocks *blocks, BackwardLaunch *launch);
+/// Gives the one free block that loops of a kernel without products go over its role, where there is one: streams.c.
+void streams_describe(Blocks *blocks, BackwardLaunch *launch);
+/// Where all loops over blocks of a size end; NULL: they have other ends.
+const Poly *blocks_end(const Blocks *blocks, const Value *size);
 /// Whether nothing of the launch is by program, and nothing is updated that a second run would find changed; `scratch`: but for memory
 /// of its own.
 bool launch_is_repeatable(const BackwardLaunch *launch, bool scratch);

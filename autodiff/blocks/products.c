@@ -90,18 +90,6 @@ static LaunchBlock *launch_block(const ProductSearch *search, const Value *size)
     return NULL;
 }
 
-/// Where the loop over blocks of a size ends.
-static const Poly *loop_end(const Blocks *blocks, const Value *size) {
-    const Poly *end = NULL;
-    for (LIST_EACH(int, i, blocks->origins)) {
-        const Origin *origin = &blocks->origins.items[i];
-        if (origin->symbol != size || !origin->end) continue;
-        if (end && !poly_equal(end, origin->end)) return NULL;
-        end = origin->end;
-    }
-    return end;
-}
-
 /// Whether a block is free, with the elements that its blocks cover.
 static bool settle_role(const ProductSearch *search, BlockRole role) {
     LaunchBlock *block = launch_block(search, search->sizes[role]);
@@ -115,7 +103,7 @@ static bool settle_role(const ProductSearch *search, BlockRole role) {
     block->extent = block->axis >= 0
                         ? block->ends[block->axis]
                         : launch_number_text(search->blocks, search->launch,
-                                             loop_end(search->blocks, search->sizes[role]));
+                                             blocks_end(search->blocks, search->sizes[role]));
     block->tensors = search->tensors[role].items;
     block->tensor_count = search->tensors[role].count;
     return block->extent && (role == BLOCK_TERMS || block->tensor_count);

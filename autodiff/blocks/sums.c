@@ -21,6 +21,7 @@ static int label_of(Blocks *blocks, int node) {
 
 static bool is_zero(const Value *value) {
     double number;
+    if (value && value->op && value->op->code == OP_FULL) value = value->op->operands[1];
     return value && value_is_number(value, &number) && number == 0;
 }
 
@@ -148,6 +149,60 @@ static bool adds_up(BlockSum *sum, Value *value, const Value *carried, int depth
     return false;
 }
 
+/* ---- sums lane by lane ---- */
+
+/// Whether `value` is what was carried, plus and minus tiles; `needs_mask`: these do not end in zeros.
+static bool adds_tiles(BlockSum *sum, Value *value, const Value *carried, int depth) {
+    if (value == carried) return true;
+    const Op *op = value->op;
+    if (depth == MOST_TERMS || !op || !op->parent || !is_used_once(op->parent, value)) return false;
+    bool is_cast = op->code == OP_CAST && dtype_is_float(value->type.element);
+    if (is_cast) return adds_tiles(sum, op->operands[0], carried, depth + 1);
+    if (op->code != OP_ADD && op->code != OP_SUB) return false;
+    for (int i = 0; i < (op->code == OP_ADD ? 2 : 1); i++) {
+        if (!adds_tiles(sum, op->operands[i], carried, depth + 1)) continue;
+        sum->needs_mask |= !walk_from(op->operands[1 - i], ends_in_zeros, false, sum);
+        return true;
+    }
+    return false;
+}
+
+typedef struct TotalUses {
+    const BlockSum *sum;
+    const Value *total;
+    bool is_other;
+    LIST(Op *) sums;
+} TotalUses;
+
+static bool visit_total(void *context, Op *op) {
+    TotalUses *uses = context;
+    for (int i = 0; i < op->operand_count; i++) {
+        if (op->operands[i] != uses->total) continue;
+        if (i == 0 && op->code == OP_SUM && reduces(uses->sum, op))
+            LIST_PUSH(uses->sum->blocks->arena, &uses->sums, op);
+        else
+            uses->is_other = true;
+    }
+    return true;
+}
+
+/// Whether a loop adds up tiles of the block, from 0 on, and all that is done with them is to sum their lanes.
+static bool sums_lanes(BlockSum *sum, const Op *loop, int carry) {
+    Blocks *blocks = sum->blocks;
+    const Region *body = loop->regions[0];
+    const Value *argument = body->arguments[1 + carry];
+    bool is_used = is_used_once(body, argument);
+    if (!is_used || blocks->origins.items[sum->origin].kind != ORIGIN_LOOP ||
+        !is_zero(loop->operands[3 + carry]) ||
+        !adds_tiles(sum, region_terminator(body)->operands[carry], argument, 0))
+        return false;
+    TotalUses uses = {.sum = sum, .total = loop->results[carry]};
+    region_walk(blocks->function->body, visit_total, &uses);
+    if (uses.is_other || !uses.sums.count) return false;
+    for (LIST_EACH(int, i, uses.sums)) map_set_pointer(&blocks->summed, uses.sums.items[i], sum);
+    return true;
+}
+
 static void settle_loop(Blocks *blocks, int index) {
     Origin *origin = &blocks->origins.items[index];
     const Op *loop = origin->loop;
@@ -158,6 +213,7 @@ static void settle_loop(Blocks *blocks, int index) {
         Value *next = region_terminator(body)->operands[i];
         bool is_sum = origin->kind != ORIGIN_OWNERS && next != argument &&
                       is_used_once(body, argument) && adds_up(&sum, next, argument, 0);
+        is_sum = is_sum || (next != argument && sums_lanes(&sum, loop, i));
         if (!is_sum)
             block_stays(blocks, origin->symbol,
                         "a loop over its blocks carries more than sums of their elements");

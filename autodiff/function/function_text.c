@@ -537,7 +537,8 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
     if (warps) LIST_PUSH(arena, &call, warps);
     if (has_tiles && !plan->has_options) {
         LIST_PUSH(arena, &call, arena_printf(arena, "num_warps=%s", tiles.warps));
-        LIST_PUSH(arena, &call, arena_printf(arena, "num_stages=%s", tiles.stages));
+        if (tiles.stages)
+            LIST_PUSH(arena, &call, arena_printf(arena, "num_stages=%s", tiles.stages));
     }
     const char *grid = has_tiles ? tiles.grid : arena_printf(arena, "%s.grid", plan->ctx);
     const char *launched = arena_printf(arena, "%s[%s]", launch->kernel, grid);

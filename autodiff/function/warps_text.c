@@ -68,8 +68,10 @@ static bool names_are_passed(const LaunchPlan *plan, const char *tile) {
 
 bool launch_counts_warps(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch) {
     bool is_tuned = plan->kernel->is_autotuned || plan->kernel->has_heuristics;
+    TileNames names;
     return launch->tile && !is_tuned && !plan->has_options &&
-           names_are_passed(plan, launch->tile) && !all_are_small(arena, plan, launch);
+           !tiles_are_own(arena, plan, launch, &names) && names_are_passed(plan, launch->tile) &&
+           !all_are_small(arena, plan, launch);
 }
 
 const char *warps_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
@@ -214,11 +216,25 @@ static bool loop_is_own(Arena *arena, const LaunchPlan *plan, const BackwardLaun
     return true;
 }
 
+static bool stream_is_own(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
+                          TileNames *names) {
+    const LaunchBlock *block = block_of_role(launch, BLOCK_STREAM);
+    if (!has_names(plan, block->of) || !has_names(plan, block->extent) ||
+        !has_names(plan, launch->stream) ||
+        !has_all_names(plan, block->tensors, block->tensor_count))
+        return false;
+    *names = (TileNames){.grid = arena_printf(arena, "%s.grid", plan->ctx),
+                         .block = plan_name(arena, plan, "block"),
+                         .warps = plan_name(arena, plan, "warps")};
+    return true;
+}
+
 bool tiles_are_own(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
                    TileNames *names) {
     bool is_tuned = plan->kernel->is_autotuned || plan->kernel->has_heuristics;
     if (is_tuned) return false;
     if (launch->loop) return loop_is_own(arena, plan, launch, names);
+    if (launch->stream) return stream_is_own(arena, plan, launch, names);
     if (!launch->has_tiles) return false;
     for (BlockRole role = BLOCK_ROWS; role <= BLOCK_TERMS; role++) {
         const LaunchBlock *block = block_of_role(launch, role);
@@ -291,11 +307,30 @@ static const char *loop_statement(Arena *arena, const LaunchPlan *plan,
                         call_lines(arena, head, arguments.items, arguments.count, indent));
 }
 
+static const char *stream_statement(Arena *arena, const LaunchPlan *plan,
+                                    const BackwardLaunch *launch, const TileNames *names,
+                                    int indent) {
+    const LaunchBlock *block = block_of_role(launch, BLOCK_STREAM);
+    Texts arguments = {0};
+    LIST_PUSH(arena, &arguments, block->of);
+    LIST_PUSH(arena, &arguments, block->extent);
+    for (int i = 0; i < block->tensor_count; i++) LIST_PUSH(arena, &arguments, block->tensors[i]);
+    if (strcmp(launch->stream, "1") != 0)
+        LIST_PUSH(arena, &arguments, arena_printf(arena, "lanes=%s", launch->stream));
+    if (plan->has_options)
+        LIST_PUSH(arena, &arguments, arena_printf(arena, "**%s.options", plan->ctx));
+    const char *head = arena_printf(arena, "%s, %s = _row_block", names->block, names->warps);
+    return arena_printf(arena, "%*s# its own %s: as much of a row as registers hold\n%*s%s\n",
+                        indent, "", block->name, indent, "",
+                        call_lines(arena, head, arguments.items, arguments.count, indent));
+}
+
 const char *tiles_statement(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
                             int indent) {
     TileNames names;
     if (!tiles_are_own(arena, plan, launch, &names)) return "";
     if (launch->loop) return loop_statement(arena, plan, launch, &names, indent);
+    if (launch->stream) return stream_statement(arena, plan, launch, &names, indent);
     Texts arguments = {0};
     LIST_PUSH(arena, &arguments, arena_printf(arena, "%s.grid", plan->ctx));
     LIST_PUSH(arena, &arguments, role_text(arena, launch, BLOCK_ROWS, "rows"));
@@ -316,10 +351,8 @@ const char *tiles_statement(Arena *arena, const LaunchPlan *plan, const Backward
 
 const char *tile_size_text(const BackwardLaunch *launch, const TileNames *names, const char *name) {
     const char *const sizes[] = {
-        [BLOCK_ROWS] = names->rows,
-        [BLOCK_COLUMNS] = names->columns,
-        [BLOCK_TERMS] = names->terms,
-        [BLOCK_LOOP] = names->tile,
+        [BLOCK_ROWS] = names->rows, [BLOCK_COLUMNS] = names->columns, [BLOCK_TERMS] = names->terms,
+        [BLOCK_LOOP] = names->tile, [BLOCK_STREAM] = names->block,
     };
     for (int i = 0; i < launch->block_count; i++)
         if (launch->blocks[i].role != BLOCK_OTHER && strcmp(launch->blocks[i].name, name) == 0)
@@ -331,6 +364,8 @@ const char *options_text(Arena *arena, const LaunchPlan *plan, const BackwardLau
     TileNames names;
     if (!tiles_are_own(arena, plan, launch, &names))
         return arena_printf(arena, "**%s.options", plan->ctx);
-    return arena_printf(arena, "**{**%s.options, \"num_warps\": %s, \"num_stages\": %s}", plan->ctx,
-                        names.warps, names.stages);
+    const char *stages =
+        names.stages ? arena_printf(arena, ", \"num_stages\": %s", names.stages) : "";
+    return arena_printf(arena, "**{**%s.options, \"num_warps\": %s%s}", plan->ctx, names.warps,
+                        stages);
 }

@@ -31,7 +31,8 @@ const char *slices_statements(Arena *arena, const LaunchPlan *plan);
 /// The names that the Function's backward has for the grid and the tiles of a launch of its own.
 typedef struct TileNames {
     const char *grid, *rows, *columns, *terms, *warps, *stages,
-        *tile;  // of a loop, whose grid is the forward's
+        *tile,   // of a loop, whose grid is the forward's
+        *block;  // of a row, whose grid is the forward's, as its stages are
 } TileNames;
 
 /// Whether a launch has tiles of its own; with their names.

@@ -101,13 +101,15 @@ typedef struct BackwardArgument {
 } BackwardArgument;
 
 /// What the blocks of a size are to the products of a kernel: a tile of rows and columns, summed over terms.
-/// BLOCK_LOOP: loops of several products go over it, and no other block is chosen.
+/// BLOCK_LOOP: loops of several products go over it, and no other block is chosen. BLOCK_STREAM: loops go over rows in it, in a kernel
+/// without products.
 typedef enum BlockRole {
     BLOCK_OTHER,
     BLOCK_ROWS,
     BLOCK_COLUMNS,
     BLOCK_TERMS,
-    BLOCK_LOOP
+    BLOCK_LOOP,
+    BLOCK_STREAM
 } BlockRole;
 
 /// A block size of an emitted kernel (autodiff/blocks).
@@ -163,6 +165,8 @@ typedef struct BackwardLaunch {
     bool
         has_tiles;  // three blocks have roles: whatever their sizes are, the gradients are the same
     const LoopTile *loop;  // a block has the role BLOCK_LOOP; or NULL
+    const char *
+        stream;  // elements of `tile` for each lane of the block with the role BLOCK_STREAM, in Python; NULL: none has it
     bool is_precise;  // a product says how precise it is: of float32, it may take no tensor cores
     bool
         is_tuned_before;  // it runs in the configuration that the autotuner chose for the first launch

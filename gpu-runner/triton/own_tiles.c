@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "analysis/choices/choices.h"
+
 static int64_t whole(const Json *json, const char *key) {
     double number = json_get_number(json, key, 0);
     return number > 0 && number < 0x1p53 ? (int64_t)number : 0;
@@ -99,6 +101,23 @@ static void choose_loop(Json *launch, const Json *own, TileCard card, Buffer *wo
     put_options(launch, choice.warps, choice.stages);
 }
 
+/// The stages are the forward's, where it says some.
+static void choose_row(Json *launch, const Json *own, Buffer *words) {
+    const Json *row = json_get(own, "row");
+    int64_t lanes = whole(row, "lanes"), stages = whole(own, "num_stages");
+    RowChoice choice = choose_row_block((RowSizes){.size = whole(row, "size"),
+                                                   .length = whole(row, "length"),
+                                                   .lanes = lanes ? lanes : 1,
+                                                   .bytes = widths_of(row).sum,
+                                                   .widest = widths_of(row).widest,
+                                                   .warps = (int)whole(own, "num_warps")});
+    put_size(launch, row, choice.size, words);
+    Json *options = json_object(launch->arena);
+    json_set_number(options, "num_warps", choice.warps);
+    if (stages) json_set_number(options, "num_stages", (double)stages);
+    json_set(launch, "options", options);
+}
+
 const Json *own_tiles_chosen(Arena *arena, const Json *plan, TileCard card) {
     const Json *given = json_get(plan, "launches");
     bool any = false;
@@ -115,6 +134,8 @@ const Json *own_tiles_chosen(Arena *arena, const Json *plan, TileCard card) {
         Buffer words = buffer_new(arena);
         if (json_get(own, "loop"))
             choose_loop(launch, own, card, &words);
+        else if (json_get(own, "row"))
+            choose_row(launch, own, &words);
         else if (own)
             choose_product(launch, own, json_get(plan, "grid"), card, &words);
         if (own) json_set_string(launch, "tiles", buffer_text(&words));

@@ -93,6 +93,27 @@ static Json *loop_json(Arena *arena, const BackwardLaunch *launch) {
     return tiles;
 }
 
+/// The sizes that the block of a row may get in a proof, whose rows are short: none is the forward's, and some leave a rest.
+static Json *stream_json(Arena *arena, const BackwardLaunch *launch) {
+    static const int choices[] = {32, 8, 128, 16};
+    Json *tiles = json_object(arena);
+    for (int i = 0; i < launch->block_count; i++) {
+        const LaunchBlock *block = &launch->blocks[i];
+        if (block->role != BLOCK_STREAM) continue;
+        Json *tile = json_object(arena), *sizes = json_array(arena);
+        for (size_t k = 0; k < sizeof choices / sizeof *choices; k++)
+            json_push(sizes, json_number(arena, choices[k]));
+        json_set_string(tile, "same", block->of);
+        json_set_string(tile, "role", "row");
+        json_set(tile, "tensors", names_json(arena, block->tensors, block->tensor_count));
+        json_set_string(tile, "extent", block->extent);
+        json_set(tile, "axis", json_null(arena));
+        json_set(tile, "sizes", sizes);
+        json_set(tiles, block->name, tile);
+    }
+    return tiles;
+}
+
 static Json *lanes_json(Arena *arena, LaneCount count) {
     Json *lanes = json_array(arena);
     json_push(lanes, json_string(arena, count.fixed));
@@ -116,6 +137,7 @@ static void put_own(Json *json, const LaunchPlan *plan, const BackwardLaunch *la
         json_set(own, "loaded", lanes_json(arena, loop->loaded));
         json_set(own, "tensors", names_json(arena, loop->tensors, loop->tensor_count));
     }
+    if (launch->stream) json_set_string(own, "lanes", launch->stream);
     json_set(json, "own", own);
 }
 
@@ -156,6 +178,7 @@ static Json *launches_json(Arena *arena, const Backward *backward) {
         json_set(json, "arguments", arguments);
         if (launch->has_tiles) json_set(json, "tiles", tiles_json(arena, launch));
         if (launch->loop) json_set(json, "tiles", loop_json(arena, launch));
+        if (launch->stream) json_set(json, "tiles", stream_json(arena, launch));
         put_own(json, &plan, launch);
         put_options(json, &plan, launch);
         json_push(launches, json);

@@ -260,6 +260,39 @@ def test_tiles_of_loops_are_the_functions(card: str, type_: str, worker: Runner)
             assert "grid" not in launch
 
 
+# --- blocks of rows ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_blocks_of_rows_are_the_functions(type_: str, worker: Runner) -> None:
+    choose = rule("_row_block", BY_STEM["layer_norm"])
+    lengths = [0, 1, 31, 1000, 1024, 1025, 8192, 32000, 65536, 1 << 20]
+    cases = [*itertools.product([16, 1024, 4096, 65536], lengths, [1, 2, 12], [1, 3, 4])]
+    launches = []
+    for size, length, lanes, count in cases:
+        tensors = ["X", "Y", "n", "X"][:count]
+        tile = {"role": "row", "same": size, "axis": None, "extent": length, "tensors": tensors}
+        own = {"lanes": lanes}
+        launch = {"arguments": {"tile": {"value": 1}}, "tiles": {"tile": tile}, "own": own}
+        launches.append(launch)
+    for options, text in (
+        ({}, ""),
+        ({"num_warps": 2, "num_stages": 4}, ", num_warps=2, num_stages=4"),
+    ):
+        line = f"# tad: n=4, BLOCK=4, X={type_}[4], Y=f16[4], grid=(4,){text}"
+        tensors = Tensor(width=TYPES[type_]), Tensor(width=2), 4, Tensor(width=TYPES[type_])
+        found = planned(worker, line, launches, card=card_of("h200"))
+        seen = set()
+        for launch, (size, length, lanes, count) in zip(found, cases, strict=True):
+            own = choose(size, length, *tensors[:count], lanes=lanes, **options)
+            said = launch["arguments"][0]["value"], launch["options"]["num_warps"]
+            assert said == own, (line, size, length, lanes, count)
+            assert launch["options"].get("num_stages") == options.get("num_stages")
+            assert "grid" not in launch
+            seen.add(own)
+        assert len(seen) > 8
+
+
 # --- real kernels ----------------------------------------------------------------------------------------------------
 
 SIZES = {

@@ -38,6 +38,10 @@ ArgumentUse argument_use(const Differentiation *state, const Value *value, const
     bool is_own = value == state->parts.slices || value == state->parts.stages;
     *of = is_own ? state->backward->parameters[value->index].name : NULL;
     if (is_own) return value == state->parts.slices ? ARGUMENT_SLICES : ARGUMENT_STAGES;
+    if (value == state->parts.fill) {
+        argument_use(state, state->parts.filled, of);
+        return ARGUMENT_FILL;
+    }
     for (int i = 0; i < state->primal->parameter_count && !tape; i++) {
         const Value *gradient =
             map_get_pointer(&state->buffers.gradients, state->primal->parameters[i].value);
@@ -72,6 +76,18 @@ ArgumentUse argument_use(const Differentiation *state, const Value *value, const
     return tape->steps == value ? ARGUMENT_STEPS : ARGUMENT_SCRATCH;
 }
 
+BackwardLaunch *arguments_so_far(const Differentiation *state) {
+    const Function *backward = state->backward;
+    BackwardLaunch *launch = ARENA_NEW(state->arena, BackwardLaunch);
+    launch->arguments = ARENA_ARRAY(state->arena, BackwardArgument, backward->parameter_count + 1);
+    for (int i = 0; i < backward->parameter_count; i++) {
+        BackwardArgument *argument = &launch->arguments[launch->argument_count++];
+        argument->name = backward->parameters[i].name;
+        argument->use = argument_use(state, backward->parameters[i].value, &argument->of);
+    }
+    return launch;
+}
+
 /// What the launcher has to know of memory that it allocates.
 static void describe_scratch(const Differentiation *state, const Value *value,
                              BackwardArgument *argument) {
@@ -90,7 +106,7 @@ enum { LAST_RANK = 6 };
 int argument_rank(ArgumentUse use, const Parameter *parameter) {
     // Python takes no parameter without a default after one that has it.
     bool is_most = use == ARGUMENT_SLICES && parameter->is_constexpr;
-    if (use == ARGUMENT_STAGES || is_most) return LAST_RANK;
+    if (use == ARGUMENT_STAGES || use == ARGUMENT_FILL || is_most) return LAST_RANK;
     if (parameter->is_constexpr) return parameter->default_text.size ? 5 : 4;
     if (use == ARGUMENT_UPSTREAM || use == ARGUMENT_RUNNING) return 0;
     if (use == ARGUMENT_GRADIENT || use == ARGUMENT_KEPT || use == ARGUMENT_SCRATCH) return 2;

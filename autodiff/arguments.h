@@ -6,6 +6,8 @@
 
 /// What a parameter of `state->backward` is bound to, once the backward's parameters are made; `*of` as in BackwardArgument.
 ArgumentUse argument_use(const Differentiation *state, const Value *value, const char **of);
+/// The parameters of `state->backward` with their names and uses, as they are now: no launch has to know more to be asked for numbers.
+BackwardLaunch *arguments_so_far(const Differentiation *state);
 /// Upstream gradients, saved tensors, gradients, scalars, constexprs; only what is used (element types by primal index). Fills the
 /// launch's arguments and renumbers the parameters of `state->backward`.
 void arguments_arrange(Differentiation *state, Backward *result, BackwardLaunch *launch);

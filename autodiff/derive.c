@@ -4,6 +4,7 @@
 #include "analysis/ir/ir_verify.h"
 #include "autodiff/arguments.h"
 #include "autodiff/blocks/free_blocks.h"
+#include "autodiff/extents/fills.h"
 #include "autodiff/parts.h"
 #include "autodiff/passes.h"
 #include "autodiff/plan/tile_size.h"
@@ -61,6 +62,7 @@ static void variant_describe(Differentiation *state, Variant *variant) {
     flat_describe(state, &variant->launch);
     coverage_outputs(state->arena, state->primal, state->primal->definition->parameter_count,
                      result);
+    fills_describe(state, &variant->launch);
     tile_size_describe(state->arena, state->backward, &variant->launch);
     stages_describe(state->backward, &variant->launch);
     same_gradients_describe(state->arena, state->backward, &variant->launch);

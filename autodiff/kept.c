@@ -47,6 +47,7 @@ static void argument_settle(Arena *arena, BackwardArgument *argument) {
     TEXT(argument, trips);
     TEXT(argument, dtype);
     TEXT(argument, stored);
+    TEXT(argument, filled);
     TEXT(argument, upstream);
     TEXT(argument, same_as);
     TEXT(argument, programs);

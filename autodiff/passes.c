@@ -8,7 +8,9 @@
 #include "analysis/launches/launch_joined.h"
 #include "autodiff/addresses/log_sums.h"
 #include "autodiff/addresses/quotients.h"
+#include "autodiff/arguments.h"
 #include "autodiff/atomics/one_element.h"
+#include "autodiff/extents/fills.h"
 #include "autodiff/finiteness/guard.h"
 #include "autodiff/finiteness/guard_stores.h"
 #include "autodiff/primal/active_outputs.h"
@@ -178,6 +180,8 @@ static void pass_tidy(Differentiation *state) {
     function_hoist(state->backward);
     function_clean(state->backward);
 }
+
+static void pass_fills(Differentiation *state) { fills_add(state, arguments_so_far(state)); }
 
 static void pass_sink(Differentiation *state) { function_sink_addresses(state->backward); }
 

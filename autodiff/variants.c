@@ -127,7 +127,8 @@ static bool merged_add(Merged *merged, const Parameter *parameter,
     memmove(merged->arguments + at + 1, merged->arguments + at, behind * sizeof(BackwardArgument));
     memmove(merged->parameters + at + 1, merged->parameters + at, behind * sizeof(Parameter));
     merged->arguments[at] = *argument;
-    merged->arguments[at].stored = merged->arguments[at].same_as = NULL;  // below a flag
+    merged->arguments[at].stored = merged->arguments[at].filled = merged->arguments[at].same_as =
+        NULL;  // below a flag
     merged->parameters[at] = *parameter;
     merged->count++;
     return true;

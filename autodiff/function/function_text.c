@@ -363,6 +363,15 @@ static void class_gradient(Arena *arena, Buffer *out, const LaunchPlan *plan,
     const BackwardArgument *twin = gradient_twin(arena, plan, gradient);
     const char *apart =
         stored || is_added_to(plan, gradient) ? NULL : apart_text(arena, plan, gradient);
+    const char *filled = filled_text(arena, plan, gradient);
+    if (filled) {
+        target = arena_printf(arena, "%s, %s = ", gradient->name, plan_name(arena, plan, "fills"));
+        layout_statement(out, indent, target,
+                         arena_printf(arena, "_filled_buffer(%s, %s%s%s)", gradient->of, filled,
+                                      apart ? ", " : "", apart ? apart : ""),
+                         "");
+        return;
+    }
     const char *call =
         arena_printf(arena, "_gradient_buffer(%s%s%s%s%s%s)", gradient->of,
                      gradient->is_float32 ? ", accumulate=True" : "", stored ? ", " : "",
@@ -491,6 +500,14 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
                 launch_argument(backward, ARGUMENT_GRADIENT, argument->of);
             LIST_PUSH(arena, &call,
                       arena_printf(arena, "%s=_part_stride(%s)", argument->name, parts->name));
+            continue;
+        }
+        if (argument->use == ARGUMENT_FILL) {
+            const BackwardArgument *of = launch_argument(backward, ARGUMENT_GRADIENT, argument->of);
+            if (of && filled_text(arena, plan, of))
+                LIST_PUSH(
+                    arena, &call,
+                    arena_printf(arena, "%s=%s", argument->name, plan_name(arena, plan, "fills")));
             continue;
         }
         if (argument->use == ARGUMENT_STAGES) {

@@ -56,11 +56,12 @@ static bool is_said(const LaunchPlan *plan, const char *text, int *most_axis) {
 static const char *claim_of(const LaunchPlan *plan, const BackwardArgument *argument,
                             int *most_axis) {
     *most_axis = -1;
-    if (argument->use != ARGUMENT_GRADIENT || !argument->stored) return NULL;
+    const char *stored = argument->stored ? argument->stored : argument->filled;
+    if (argument->use != ARGUMENT_GRADIENT || !stored) return NULL;
     int parameter = parameter_find(plan->kernel, str_from(argument->of));
     if (parameter < 0 || plan->is_part[parameter]) return NULL;
     if (argument->is_parts && grid_is_tuned(plan)) return NULL;  // how many sums there are is open
-    return is_said(plan, argument->stored, most_axis) ? argument->stored : NULL;
+    return is_said(plan, stored, most_axis) ? stored : NULL;
 }
 
 static bool names_whole_grid(const LaunchPlan *plan) {
@@ -105,7 +106,16 @@ const char *grid_text_of(Arena *arena, const LaunchPlan *plan, const char *text)
 
 const char *stored_text(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient) {
     int most_axis;
-    const char *text = claim_of(plan, gradient, &most_axis);
+    const char *text = gradient->stored ? claim_of(plan, gradient, &most_axis) : NULL;
+    return text ? arena_printf(arena, "stored=%s", named_text(arena, plan, text)) : NULL;
+}
+
+const char *filled_text(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient) {
+    int most_axis;
+    bool is_always = !gradient->stored && !gradient->is_float32 && !gradient->is_parts &&
+                     !gradient->same_as && !gradient_need_text(arena, plan, gradient) &&
+                     !gradient_is_optional(arena, plan, gradient);
+    const char *text = is_always ? claim_of(plan, gradient, &most_axis) : NULL;
     return text ? arena_printf(arena, "stored=%s", named_text(arena, plan, text)) : NULL;
 }
 

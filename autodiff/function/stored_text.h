@@ -6,6 +6,8 @@
 
 /// `stored=[(step, length), ...]`; NULL where the launcher does not know what it is made of.
 const char *stored_text(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient);
+/// The same of what a kernel stores under its flag ARGUMENT_FILL; NULL where the Function does not set that.
+const char *filled_text(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient);
 /// `apart=[(step, length), ...]`: ranges of the elements that a kernel of a launched file touches at most, of which no two sums are one
 /// where the gradient is right; a length may be None. NULL where the kernel's own numbers say so, or nobody knows.
 const char *apart_text(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient);

@@ -188,7 +188,8 @@ void coverage_outputs(Arena *arena, Function *forward, int count, Backward *resu
 
 static void settle_launch(const Backward *result, BackwardLaunch *launch) {
     for (int i = 0; i < launch->argument_count; i++)
-        if (!launch_alone(result, launch->arguments[i].name)) launch->arguments[i].stored = NULL;
+        if (!launch_alone(result, launch->arguments[i].name))
+            launch->arguments[i].stored = launch->arguments[i].filled = NULL;
 }
 
 void coverage_settle(Backward *result) {

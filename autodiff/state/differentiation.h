@@ -162,7 +162,10 @@ typedef struct PartState {
     int reduction_kernels;  // how many PART_REDUCTION there may be
     Value *
         stages;  // parameter: how many iterations of a loop over programs load ahead (stages.h); or NULL
-    bool fits_one_pass;  // whether there may be PART_ONE_PASS in their place
+    Value *fill;  // parameter: a flag under which the kernel stores zeros (fills.h); or NULL
+    const Value *filled;      // that gradient's parameter
+    const char *fill_ranges;  // what is stored under the flag
+    bool fits_one_pass;       // whether there may be PART_ONE_PASS in their place
     FlatSizes flat;
     Map optional;  // parameters of gradients that may be None: nobody asks for them (wanted.h)
     Value *tile_counts

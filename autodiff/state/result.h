@@ -59,6 +59,7 @@ typedef enum ArgumentUse {
     ARGUMENT_STEPS,  // how many tiles the scratch of one loop holds: any number from 1 on is right, more are faster
     ARGUMENT_STAGES,  // how many iterations of a loop are in flight: any number from 1 on is right; the parameter has a default
     ARGUMENT_SLICES,  // how many programs share a sum at most: any number from 1 on is right
+    ARGUMENT_FILL,  // whether the kernel stores zeros beside the gradient `of`, all that is `filled`; the parameter has a default: no
     ARGUMENT_PART_STRIDE,  // of a gradient `is_parts`, of the input `of`: elements from one sum to the next
 } ArgumentUse;
 
@@ -75,6 +76,8 @@ typedef struct BackwardArgument {
     const char *
         stored;  // ARGUMENT_GRADIENT: what the launch stores for certain, as `[(step, length), ...]` in Python over the
     // forward's arguments and `grid.0`, programs along an axis: elements `step * i + ...` for i below length; NULL: not known
+    const char *
+        filled;  // ARGUMENT_GRADIENT: the same of what it stores under ARGUMENT_FILL, where that is all of the tensor; NULL: there is none
     const char *
         upstream;  // ARGUMENT_SAME: the output along whose `axis` this is the stride, and which alone it addresses: the upstream
     // gradient's own stride does as well; NULL: none

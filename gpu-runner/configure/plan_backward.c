@@ -199,7 +199,8 @@ static Json *actual_json(const BackwardPlan *plan, const char *name, const Json 
     if (json_get(source, "scratch")) return scratch_json(plan, source, error);
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
         if (json_get(source, roles[i])) return beside_json(plan, roles[i], source, error);
-    if (json_get(source, "slices") || json_get(source, "stages")) return NULL;
+    if (json_get(source, "slices") || json_get(source, "stages") || json_get(source, "fill"))
+        return NULL;
     const Json *value = json_get(source, "value");
     Json *json = json_object(plan->arena);
     json_set_string(json, "kind", "constant");

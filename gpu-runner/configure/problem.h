@@ -48,6 +48,7 @@ typedef struct Actual {
     int64_t number;
     const StoredRanges *
         stored;  // of a gradient: elements that the launch is said to store, which nobody sets to 0; or NULL
+    bool is_filled;  // of a gradient: the kernel stores zeros to those of them that have none
 } Actual;
 
 /// The upstream gradient of an output in another layout than the output's, for kernels that are given its strides.

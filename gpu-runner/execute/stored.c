@@ -134,6 +134,26 @@ bool stored_read(Arena *arena, const PlanConfiguration *configuration, Str text,
     return true;
 }
 
+bool stored_covers(const StoredRanges *stored, const PlanArgument *tensor) {
+    int64_t reach = 1, elements = tensor->rank ? 1 : tensor->extent;
+    bool is_known = tensor->extent > 0, done[STORED_MOST_DIGITS] = {false};
+    if (!stored || (is_known && (!tensor->is_dense || tensor->before))) return false;
+    for (int d = 0; d < tensor->rank; d++) elements *= tensor->dims[d];
+    for (int count = 0; count < stored->count; count++) {
+        int next = -1;  // the smallest step that is left
+        for (int i = 0; i < stored->count; i++)
+            if (!done[i] && (next < 0 || stored->items[i].step < stored->items[next].step))
+                next = i;
+        const StoredRange *range = &stored->items[next];
+        done[next] = true;
+        if (range->length == 1) continue;
+        if (range->length < 1 || range->step < reach || (is_known && range->step != reach))
+            return false;
+        reach += range->step * (range->length - 1);
+    }
+    return !is_known || reach == elements;
+}
+
 /// Whether all elements are stored; else `*offset` is the first that is not. Past 2^31 the offsets of a kernel that counts in 32 bits wrap
 /// around: steps so large are made up, to keep rows apart.
 static bool are_stored(const MemoryBuffer *buffer, const StoredRanges *ranges, int count,

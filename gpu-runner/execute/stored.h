@@ -9,6 +9,9 @@
 /// False: it is no such list, or has a name that the configuration does not know.
 bool stored_read(Arena *arena, const PlanConfiguration *configuration, Str text,
                  const StoredRanges **stored);
+/// Whether ranges are all of a tensor, as the launcher compares them with it; of one whose size nobody knows, whether no element is in them
+/// twice.
+bool stored_covers(const StoredRanges *stored, const PlanArgument *tensor);
 /// How many programs share sums: all of `programs`, which is over `grid.0` and so on, up to `most`. NULL: it is not known.
 int64_t slices_read(Arena *arena, const PlanConfiguration *configuration, const char *programs,
                     int64_t most);

@@ -353,6 +353,18 @@ static void check_tiles(Checker *checker) {
     if (fault) conclude(checker, is_spent ? CHECK_UNPROVED : CHECK_FAILED, "%s", fault);
 }
 
+/// Whether a kernel stores all of a gradient itself, zeros where the forward touches nothing: these are looked at as gradients.
+static bool is_filled(const Problem *problem, int parameter) {
+    for (int i = 0; i < problem->launch_count; i++)
+        for (int k = 0; k < problem->launches[i].function->parameter_count; k++) {
+            const Actual *actual = &problem->launches[i].actuals[k];
+            if (actual->kind == ACTUAL_GRADIENT && actual->parameter == parameter &&
+                actual->is_filled)
+                return true;
+        }
+    return false;
+}
+
 /// The backward touches no element but those that the forward touched: anything else may lie outside of the tensor.
 static void check_footprint(Checker *checker) {
     const Execution *backward = &checker->backward;
@@ -360,7 +372,8 @@ static void check_footprint(Checker *checker) {
     for (int i = 0; i < count && checker->result->status == CHECK_PROVED; i++) {
         const MemoryBuffer *footprint = checker->forward.buffers[i];
         const MemoryBuffer *used[] = {backward->buffers[i], backward->upstreams[i],
-                                      backward->gradients[i]};
+                                      is_filled(checker->problem, i) ? NULL
+                                                                     : backward->gradients[i]};
         for (size_t k = 0; k < sizeof used / sizeof *used; k++) {
             Beyond beyond;
             if (!footprint || !used[k] || !memory_beyond(used[k], footprint, &beyond)) continue;

@@ -104,6 +104,8 @@ static bool actual_from_json(const LaunchReader *reader, const PlanConfiguration
         *actual = constant_actual(constant_int(arena, STEPS));
     } else if (json_get(json, "stages")) {
         *actual = constant_actual(constant_int(arena, 1));
+    } else if (json_get(json, "fill")) {
+        *actual = constant_actual(constant_int(arena, 0));
     } else if (json_get(json, "slices")) {
         bool is_made_up = configuration->origin == SPEC_KERNEL;
         int64_t slices = is_made_up ? SLICES_OF_KERNEL : SLICES_OF_LAUNCH;
@@ -135,6 +137,24 @@ static bool actual_from_json(const LaunchReader *reader, const PlanConfiguration
             arena_printf(arena, "the backward's argument `%s` says not where it comes from", name);
     }
     return *error == NULL;
+}
+
+/// A kernel that may store the zeros beside a gradient does so where the launcher would let it: nobody else sets them.
+static void settle_fill(const LaunchReader *reader, const PlanConfiguration *configuration,
+                        const Json *json, Actual *fill, Actual *actuals, int count) {
+    const char *filled = json_get_string(json, "filled", NULL);
+    int parameter = parameter_named(reader->forward, json_get_string(json, "fill", NULL));
+    const StoredRanges *stored = NULL;
+    if (!filled || parameter < 0 ||
+        !stored_read(reader->arena, configuration, str_from(filled), &stored) ||
+        !stored_covers(stored, &configuration->arguments[parameter]))
+        return;
+    for (int i = 0; i < count; i++)
+        if (actuals[i].kind == ACTUAL_GRADIENT && actuals[i].parameter == parameter) {
+            actuals[i].stored = stored;
+            actuals[i].is_filled = true;
+            *fill = constant_actual(constant_int(reader->arena, 1));
+        }
 }
 
 /// Scratch is as large as the launcher allocates it, and as wide.
@@ -226,6 +246,12 @@ bool launch_read(const LaunchReader *reader, const PlanConfiguration *configurat
         size_scratch(reader, configuration, json_get(json, "arguments"), parameter_name,
                      &actuals[i], error);
         if (*error) return false;
+    }
+    for (int i = 0; i < count; i++) {
+        const ParameterDefinition *parameter = &definition->parameters[i];
+        const Json *argument =
+            json_get(json_get(json, "arguments"), str_dup(arena, parameter->name));
+        settle_fill(reader, configuration, argument, &actuals[i], actuals, count);
         bind_actual(reader, configuration, parameter, &actuals[i], &bindings[i]);
     }
     launch->actuals = actuals;

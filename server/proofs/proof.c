@@ -1,6 +1,8 @@
 // A kernel, its backward and its launch specification as the runner's protocol has them (docs/gpu.md).
 #include "server/proofs/proof.h"
 
+#include <string.h>
+
 #include "analysis/choices/product_tiles.h"
 #include "autodiff/function/warps_text.h"
 
@@ -22,6 +24,7 @@ static Json *argument_json(Arena *arena, const BackwardArgument *argument) {
         [ARGUMENT_AMID] = "amid",         [ARGUMENT_SHAPE] = "shape",
         [ARGUMENT_STRIDE] = "stride",     [ARGUMENT_SLICES] = "slices",
         [ARGUMENT_STAGES] = "stages",     [ARGUMENT_PART_STRIDE] = "part_stride",
+        [ARGUMENT_FILL] = "fill",
     };
     Json *json = json_object(arena);
     json_set_string(json, uses[argument->use], argument->of);
@@ -161,6 +164,15 @@ static void put_slices(Json *json, const LaunchPlan *plan, const BackwardLaunch 
     if (rule.each) json_set_number(json, "each", (double)rule.each);
 }
 
+/// What is stored under a flag.
+static void put_filled(Json *json, const BackwardLaunch *launch, const BackwardArgument *fill) {
+    for (int i = 0; i < launch->argument_count; i++) {
+        const BackwardArgument *argument = &launch->arguments[i];
+        bool is_it = argument->use == ARGUMENT_GRADIENT && strcmp(argument->of, fill->of) == 0;
+        if (is_it && argument->filled) json_set_string(json, "filled", argument->filled);
+    }
+}
+
 static Json *launches_json(Arena *arena, const Backward *backward) {
     Json *launches = json_array(arena);
     if (!backward->launch_count) return launches;
@@ -172,6 +184,7 @@ static Json *launches_json(Arena *arena, const Backward *backward) {
             const BackwardArgument *argument = &launch->arguments[k];
             Json *own = argument_json(arena, argument);
             if (argument->use == ARGUMENT_SLICES) put_slices(own, &plan, launch, argument);
+            if (argument->use == ARGUMENT_FILL) put_filled(own, launch, argument);
             json_set(arguments, argument->name, own);
         }
         json_set_string(json, "kernel", launch->kernel);

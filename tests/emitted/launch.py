@@ -142,6 +142,8 @@ class Problem:
                 result[name] = self.data.get(of)
             elif "amid" in use:
                 result[name] = self.data[of].copy() if of in self.data else None
+            elif "fill" in use:
+                result[name] = False
             elif "steps" in use or "stages" in use:
                 result[name] = TAPE_STEPS
             elif "scratch" in use:

@@ -37,6 +37,8 @@ def signature(
             constants[name] = 512
         elif "slices" in use or "part_stride" in use:
             types[name] = "i32"
+        elif "fill" in use:
+            constants[name] = True
         elif "stages" in use:
             constants[name] = 3
         elif "steps" in use:

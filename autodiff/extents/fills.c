@@ -1,0 +1,175 @@
+// Which part of a store's mask says where a tensor ends, and which part only chooses among its elements: zeros for those that are not chosen.
+#include "autodiff/extents/fills.h"
+
+#include "analysis/addresses/affine.h"
+#include "analysis/build/build.h"
+#include "autodiff/extents/element_ranges.h"
+#include "autodiff/rewrite/rewrite.h"
+#include "autodiff/tape/tape.h"
+
+enum { MASK_OPERAND = 2, MOST_TERMS = 6 };
+
+typedef struct FillSearch {
+    Differentiation *state;
+    const BackwardLaunch *launch;
+    const Value *gradient;  // the one that the kernel stores
+    Op *store;
+    int accesses, gradients;
+    bool reads[PROGRAM_AXES];  // the number of a program
+    StoredSearch *coverage;
+    Value *terms[MOST_TERMS];  // of the mask
+    int term_count;
+} FillSearch;
+
+static bool is_gradient(const FillSearch *search, const Value *parameter) {
+    return parameter && !parameter->op && parameter->index < search->launch->argument_count &&
+           search->launch->arguments[parameter->index].use == ARGUMENT_GRADIENT;
+}
+
+static bool visit(void *context, Op *op) {
+    FillSearch *search = context;
+    int64_t axis;
+    if (op->code == OP_PROGRAM_ID && value_is_int(op->operands[0], &axis) && axis >= 0 &&
+        axis < PROGRAM_AXES)
+        search->reads[axis] = true;
+    if (!op_is_access(op)) return true;
+    const Value *parameter = access_of(search->state->arena, op).parameter;
+    if (!is_gradient(search, parameter)) return true;
+    search->gradients += parameter != search->gradient;
+    search->gradient = parameter;
+    search->accesses++;
+    search->store = op->code == OP_STORE ? op : NULL;
+    return true;
+}
+
+/// The terms of `a & b & c`. False where there are too many.
+static bool list_terms(FillSearch *search, Value *mask) {
+    const Op *op = mask->op;
+    if (op && op->code == OP_AND)
+        return list_terms(search, op->operands[0]) && list_terms(search, op->operands[1]);
+    if (search->term_count == MOST_TERMS) return false;
+    search->terms[search->term_count++] = mask;
+    return true;
+}
+
+/// Whether a loop ends where a mask does: then the elements behind its end are none that are stored.
+static bool ends_at_cut(const StoredSearch *coverage, int digit) {
+    const Poly *end = coverage->digits[digit].end;
+    for (int i = 0; i < coverage->cut_count; i++)
+        if (!poly_is_zero(coverage->cuts[i].weights[digit]) &&
+            poly_equal(coverage->cuts[i].bound, end))
+            return true;
+    return !end;
+}
+
+/// Whether each digit is in the address, and no element is stored that the ranges do not have.
+static bool is_exact(const FillSearch *search, const ElementRanges *cover) {
+    const StoredSearch *coverage = search->coverage;
+    if (cover->flags || !poly_is_zero(cover->base)) return false;
+    for (int i = 0; i < coverage->count; i++) {
+        const StoredDigit *digit = &coverage->digits[i];
+        bool is_unread = false;
+        for (int axis = 0; axis < PROGRAM_AXES; axis++)
+            is_unread |= digit->atom == coverage->programs[axis] && !search->reads[axis];
+        if (is_unread || poly_is_one(digit->extent)) continue;
+        if (digit->is_quotient || poly_is_zero(digit->weight) || !ends_at_cut(coverage, i))
+            return false;
+    }
+    return true;
+}
+
+/// The terms of a set that stand together in the mask already, or all of them anew; NULL: none.
+static Value *mask_of(const FillSearch *search, Builder *b, unsigned set) {
+    Value *mask = NULL;
+    for (int i = 0; i < search->term_count; i++)
+        if (set >> i & 1)
+            mask = mask ? build_binary(b, OP_AND, mask, search->terms[i]) : search->terms[i];
+    return mask;
+}
+
+/// What a store under the terms of a set stores.
+static const char *ranges_under(FillSearch *search, Builder *b, unsigned set) {
+    Arena *arena = search->state->arena;
+    Value *before = search->store->operands[MASK_OPERAND], *mask = mask_of(search, b, set);
+    ElementRanges cover;
+    op_set_operand(search->store, MASK_OPERAND, mask);
+    bool is_known =
+        element_ranges(search->coverage, search->store, &cover) && is_exact(search, &cover);
+    op_set_operand(search->store, MASK_OPERAND, before);
+    if (!is_known) return NULL;
+    Buffer out = buffer_new(arena);
+    for (int i = 0; i < cover.count; i++)
+        buffer_printf(&out, "%s(%s, %s)", i ? ", " : "", cover.ranges[i].step,
+                      cover.ranges[i].length);
+    return arena_printf(arena, "[%s]", buffer_text(&out));
+}
+
+/// The most terms that say where the tensor ends; 0: none do, or all of them.
+static unsigned find_ends(FillSearch *search, Builder *b, const char **ranges) {
+    unsigned all = (1U << search->term_count) - 1, best = 0;
+    if (ranges_under(search, b, all)) return 0;
+    for (unsigned set = 1; set < all; set++) {
+        if (__builtin_popcount(set) <= __builtin_popcount(best)) continue;
+        const char *found = ranges_under(search, b, set);
+        if (!found) continue;
+        best = set;
+        *ranges = found;
+    }
+    return best;
+}
+
+static Value *add_flag(Differentiation *state) {
+    Type flag = {.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT1), .is_constexpr = true};
+    Value *fill = backward_add_parameter(state, "FILL", flag);
+    Parameter *parameter = &state->backward->parameters[fill->index];
+    parameter->is_constexpr = true;
+    parameter->default_text = STR("False");
+    return fill;
+}
+
+/// `if FILL: mask = ends` and the store's own mask else; 0 is stored where that does not hold.
+static void widen(FillSearch *search, Builder *b, unsigned ends) {
+    Differentiation *state = search->state;
+    Op *store = search->store;
+    Value *own = store->operands[MASK_OPERAND], *value = store->operands[1];
+    Value *sides[] = {mask_of(search, b, ends), own};
+    if (sides[0]->type.rank != own->type.rank) return;
+    Value *fill = add_flag(state);
+    Op *branch = op_append(b, OP_IF, &fill, 1, 0);
+    for (int r = 0; r < 2; r++) {
+        Builder side = {.function = state->backward, .region = op_add_region(b, branch)};
+        side.range = store->range;
+        op_append(&side, OP_YIELD, &sides[r], 1, 0);
+    }
+    Value *mask = op_append_result(state->backward, branch, own->type);
+    mask->name = "stored";
+    Value *zero = build_float(b, 0);
+    op_set_operand(store, 1, build_ternary(b, OP_WHERE, own, value, zero));
+    op_set_operand(store, MASK_OPERAND, mask);
+    state->parts.fill = fill;
+    state->parts.filled = search->gradient;
+}
+
+void fills_add(Differentiation *state, const BackwardLaunch *launch) {
+    FillSearch search = {.state = state, .launch = launch};
+    if (state->options->wrapper != WRAPPER_AUTOGRAD) return;  // who sets the flag?
+    region_walk(state->backward->body, visit, &search);
+    Op *store = search.store;
+    if (!store || search.accesses != 1 || search.gradients != 1) return;
+    Value *mask = store->operand_count > MASK_OPERAND ? store->operands[MASK_OPERAND] : NULL;
+    if (!mask || !list_terms(&search, mask) || search.term_count < 2) return;
+    Builder b = {.function = state->backward,
+                 .region = store->parent,
+                 .before = store,
+                 .range = store->range};
+    search.coverage = stored_search_new(state->arena, state->backward, launch);
+    unsigned ends = find_ends(&search, &b, &state->parts.fill_ranges);
+    if (ends) widen(&search, &b, ends);
+    function_clean(state->backward);
+}
+
+void fills_describe(const Differentiation *state, BackwardLaunch *launch) {
+    for (int i = 0; i < launch->argument_count && state->parts.fill; i++)
+        if (state->backward->parameters[i].value == state->parts.filled)
+            launch->arguments[i].filled = state->parts.fill_ranges;
+}

@@ -1,0 +1,151 @@
+"""Zeros beside a gradient: a kernel stores them itself where the ends of its masks have all of the tensor."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emitted.plan import Runner, derived, proved_module, tad
+from tests.support.worker import Worker
+from tests.triton.interpret import call_function
+
+SOFTMAX = """import torch
+import triton
+import triton.language as tl
+
+
+{decorator}@triton.jit
+def rows(x_ptr, {more}y_ptr, T, BLOCK: tl.constexpr):
+    pid = tl.program_id(0)
+    row = {row}
+    cols = tl.arange(0, BLOCK)
+    keep = {keep}
+    x = tl.load(x_ptr + {place} + cols, mask=keep, other=-float("inf"))
+    e = tl.exp({shifted})
+    tl.store(y_ptr + {place} + cols, e / tl.sum(e, axis=0), mask=cols < T)
+
+
+def launch(x{arguments}):
+    T = x.shape[-1]
+    y = torch.empty_like(x)
+    rows[{grid}](x{arguments}, y, T, BLOCK=triton.next_power_of_2(T))
+    return y
+"""
+CAUSAL = {
+    "decorator": "",
+    "more": "",
+    "row": "pid % T",
+    "keep": "(cols < T) & (cols <= row)",
+    "place": "pid * T",
+    "shifted": "x - tl.max(x, axis=0)",
+    "arguments": "",
+    "grid": "(x.numel() // T,)",
+}
+FILLED = {
+    "causal": {},
+    "one matrix": {"row": "pid"},
+    "window": {"keep": "(cols < T) & (cols <= row) & (cols > row - 3)"},
+    "parity": {"keep": "(cols % 2 <= row % 2) & (cols < T)"},
+}
+KEPT = {
+    # nothing is left out
+    "whole": {"keep": "cols < T"},
+    # nothing says where a row ends
+    "endless": {"keep": "(cols <= row) & (cols % 2 <= row % 2)"},
+    # programs along the other axis have the same elements
+    "shared": {
+        "keep": "(cols < T) & (cols % 2 == tl.program_id(1))",
+        "grid": "(x.numel() // T, 2)",
+    },
+    # rows lie where a quotient puts them
+    "divided": {"place": "pid // 2 * T", "keep": "(cols < T) & (cols % 2 == pid % 2)"},
+    # another gradient has a mask of its own
+    "two gradients": {
+        "more": "b_ptr, ",
+        "arguments": ", b",
+        "shifted": "x - tl.max(x, axis=0) + tl.load(b_ptr + pid * T + cols, mask=cols < T, other=0.0)",
+    },
+}
+LARGEST = re.compile(r"(def \w+_backward\w*\(.*?)(?=\n\n\n)", re.S)
+
+
+def written(path: Path, **changes: str) -> Path:
+    """A softmax of rows that are cut further."""
+    path.write_text(SOFTMAX.format(**{**CAUSAL, **changes}))
+    return path
+
+
+def emitted(path: Path, *options: str) -> str:
+    """The module with the backward."""
+    run = tad("--backward", "--no-proof", *options, path)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+@pytest.mark.parametrize("name", FILLED)
+def test_the_kernel_stores_the_zeros(name: str, tmp_path: Path) -> None:
+    text = emitted(written(tmp_path / "kernels.py", **FILLED[name]))
+    kernel = LARGEST.search(text)
+    assert kernel and "FILL: tl.constexpr = False," in kernel[1]
+    assert re.search(r"if FILL:\n +stored = inside\n +else:\n +stored = keep\n", kernel[1])
+    said = re.sub(r"\s+", " ", text)
+    ranges = "[(1, min(BLOCK, T)), (T, ctx.grid[0])]"
+    assert f"dx_ptr, fills = _filled_buffer( x_ptr, stored={ranges} )" in said
+    assert "FILL=fills," in said and "torch.zeros" not in kernel[1]
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_other_gradients_are_set_to_zero_before(name: str, tmp_path: Path) -> None:
+    assert "FILL" not in emitted(written(tmp_path / "kernels.py", **KEPT[name]))
+
+
+@pytest.mark.parametrize("option", ["none", "triton_op"])
+def test_who_launches_by_himself_has_no_such_flag(option: str, tmp_path: Path) -> None:
+    assert "FILL" not in emitted(written(tmp_path / "kernels.py"), "--wrapper", option)
+
+
+def expected(x: np.ndarray, upstream: np.ndarray) -> np.ndarray:
+    """The gradient of a causal softmax."""
+    keep = np.tril(np.ones(x.shape[-2:], bool))
+    e = np.where(keep, np.exp(x), 0)
+    y = e / e.sum(-1, keepdims=True)
+    return y * (upstream - (upstream * y).sum(-1, keepdims=True))
+
+
+@pytest.mark.parametrize("shape", [(2, 5, 5), (1, 8, 8)])
+def test_the_gradient_is_whole(shape: tuple, tmp_path: Path, interpreter: Worker) -> None:
+    text = proved_module(tmp_path, SOFTMAX.format(**CAUSAL))
+    random = np.random.default_rng(3)
+    x, upstream = (random.uniform(-1, 1, shape) for _ in range(2))
+    unfilled = text.replace("fills = tensor is not None and", "fills = False and")
+    assert unfilled != text
+    for module in (text, unfilled):
+        found = call_function(
+            module, "launch", [x], wrt=[0], grad_outputs=[upstream], worker=interpreter
+        ).gradients[0]
+        np.testing.assert_allclose(found, expected(x, upstream), rtol=1e-4, atol=1e-6)
+
+
+def test_the_proof_looks_at_the_zeros(tmp_path: Path) -> None:
+    request = derived(written(tmp_path / "kernels.py"))[1]["rows"]
+    (launch,) = request["backward"]["launches"]
+    assert launch["arguments"]["FILL"]["fill"] == "x_ptr"
+    assert launch["arguments"]["FILL"]["filled"] == "[(1, min(BLOCK, T)), (T, grid.0)]"
+    runner = Runner()
+    try:
+        assert runner.ask("gradcheck", request)["status"] == "proved"
+        text = request["backward"]["source"]
+        for old, new, said in (
+            (", 0.0), mask=stored", ", 1.0), mask=stored", "which the forward never reads"),
+            ("stored = inside\n", "stored = keep\n", "whose memory is not set to 0"),
+        ):
+            assert text.count(old) == 1, text
+            request["backward"]["source"] = text.replace(old, new)
+            answer = runner.ask("gradcheck", request)
+            assert answer["status"] == "failed" and said in json.dumps(answer), answer
+    finally:
+        runner.close()

@@ -24,6 +24,7 @@
 #include "autodiff/primal/widths.h"
 #include "autodiff/products/base_two.h"
 #include "autodiff/products/scales.h"
+#include "autodiff/products/transposed.h"
 #include "autodiff/programs/communication.h"
 #include "autodiff/programs/steps.h"
 #include "autodiff/programs/stores.h"
@@ -174,6 +175,10 @@ static void pass_one_element(Differentiation *state) {
 static void pass_base_two(Differentiation *state) { function_take_base_two(state->backward); }
 
 static void pass_fuse_scales(Differentiation *state) { function_fuse_scales(state->backward); }
+
+static void pass_transpose_tiles(Differentiation *state) {
+    function_transpose_tiles(state->backward);
+}
 
 static void pass_tidy(Differentiation *state) {
     function_tidy(state->backward);

@@ -19,8 +19,6 @@ struct Finiteness {
     int fact_count;
 };
 
-/// Whether the operands of an op and its result are elements at the same places.
-bool op_is_elementwise(const Op *op);
 /// Whether an op moves elements so that each axis of its result is one of its operand, or a new one.
 bool op_moves_axes(const Op *op);
 bool op_is_reduction(OpCode code);

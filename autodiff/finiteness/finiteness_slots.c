@@ -92,15 +92,6 @@ bool op_is_reduction(OpCode code) { return op_rows[code].shape == SHAPE_REDUCED;
 
 bool op_is_scan(OpCode code) { return code == OP_CUMSUM || code == OP_CUMPROD; }
 
-bool op_is_elementwise(const Op *op) {
-    const OpRow *row = &op_rows[op->code];
-    if (row->effects & ~EFFECT_RANDOM || op->region_count || op->code == OP_BITCAST) return false;
-    bool is_same = row->shape == SHAPE_SAME && (row->traits & TRAIT_MOVES) == 0 &&
-                   op->code != OP_CUMSUM && op->code != OP_CUMPROD && op->code != OP_SORT &&
-                   op->code != OP_BITONIC_MERGE;
-    return row->shape == SHAPE_BROADCAST || is_same || row->kind == KIND_HINT;
-}
-
 /// The operand's axis that lies at `axis` of the result; -1: none, or not known.
 static int operand_axis(const Op *op, int index, int axis) {
     int gone;

@@ -231,18 +231,12 @@ typedef struct Exponentials {
     OpList ops;
 } Exponentials;
 
-static bool is_in_loop(const Op *op) {
-    for (const Op *outer = op->parent->parent; outer; outer = outer->parent->parent)
-        if (op_is_loop(outer->code)) return true;
-    return false;
-}
-
 static bool visit(void *context, Op *op) {
     Exponentials *found = context;
     bool is_tile = op->code == OP_EXP && op->results[0]->type.kind == TYPE_NUMBER &&
                    op->results[0]->type.rank > 1 &&
                    op->results[0]->type.element.code == DTYPE_FLOAT32;
-    if (is_tile && is_in_loop(op)) LIST_PUSH(found->arena, &found->ops, op);
+    if (is_tile && op_is_in_loop(op)) LIST_PUSH(found->arena, &found->ops, op);
     return true;
 }
 

@@ -74,18 +74,12 @@ typedef struct ScaledTiles {
     OpList ops;
 } ScaledTiles;
 
-static bool is_in_loop(const Op *op) {
-    for (const Op *outer = op->parent->parent; outer; outer = outer->parent->parent)
-        if (op_is_loop(outer->code)) return true;
-    return false;
-}
-
 static bool visit(void *context, Op *op) {
     ScaledTiles *search = context;
     bool is_scaled = op->code == OP_MUL && op->results[0]->type.kind == TYPE_NUMBER &&
                      op->results[0]->type.rank > 1 &&
                      op->results[0]->type.element.code == DTYPE_FLOAT32;
-    if (is_scaled && is_in_loop(op)) LIST_PUSH(search->arena, &search->ops, op);
+    if (is_scaled && op_is_in_loop(op)) LIST_PUSH(search->arena, &search->ops, op);
     return true;
 }
 

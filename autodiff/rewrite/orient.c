@@ -5,6 +5,7 @@
 #include "analysis/build/build.h"
 #include "autodiff/rewrite/algebra.h"
 #include "autodiff/rewrite/rewrite.h"
+#include "autodiff/rewrite/transposes.h"
 
 enum { LOOP_BOUNDS = 3, MOST_FACTORS = 8 };
 
@@ -22,11 +23,6 @@ static bool sum_has(const CarriedSum *sum, const Value *value) {
 
 /* ---- what a sum is made of ---- */
 
-static bool is_bare_dot(const Op *op) {
-    bool adds = op->operand_count > 2 && op->operands[2] && !value_is_none(op->operands[2]);
-    return op->code == OP_DOT && !adds && op->results[0]->type.rank == 2;
-}
-
 /// The tile of a product with a scalar, or of a cast, that is transposed by transposing it. -1: none.
 static int scaled_tile(const Op *op) {
     if (op->code == OP_CAST || op->code == OP_NEG) return 0;
@@ -42,7 +38,7 @@ static bool turns(const CarriedSum *sum, const Value *value) {
         if (op->results[0]->type.rank != 2) return false;
         if (op->code == OP_FULL) return true;
         if (value_readers(sum->readers, op->results[0])->count != 1) return false;
-        if (is_bare_dot(op)) return true;
+        if (op_is_bare_dot(op)) return true;
         int tile = scaled_tile(op);
         op = tile < 0 ? NULL : op->operands[tile]->op;
     }
@@ -118,33 +114,18 @@ static Builder before(const CarriedSum *sum, Op *op) {
                      .call = op->call};
 }
 
-static Type type_turned(Arena *arena, Type type) {
-    const Poly **dims = ARENA_ARRAY(arena, const Poly *, 2);
-    dims[0] = type.dims[1];
-    dims[1] = type.dims[0];
-    type.dims = dims;
-    return type;
-}
-
-static Value *tile_turned(Builder *b, Value *tile) {
-    bool is_turned = made_by(tile, OP_TRANS) && tile->op->operands[0]->type.rank == 2;
-    return is_turned ? tile->op->operands[0] : build_unary(b, OP_TRANS, tile);
-}
-
 static Value *term_turned(Builder *b, const Value *term) {
     Op *op = term->op;
     Value **operands = ARENA_ARRAY(b->function->arena, Value *, op->operand_count);
     for (int i = 0; i < op->operand_count; i++) operands[i] = op->operands[i];
     if (op->code == OP_FULL) {
-        operands[0] = build_shape(b, type_turned(b->function->arena, term->type));
-    } else if (op->code == OP_DOT) {
-        operands[0] = tile_turned(b, op->operands[1]);
-        operands[1] = tile_turned(b, op->operands[0]);
-    } else {
+        operands[0] = build_shape(b, type_transposed(b->function->arena, term->type));
+    } else if (op->code != OP_DOT) {
         int tile = scaled_tile(op);
         operands[tile] = term_turned(b, op->operands[tile]);
     }
-    Value *turned = build(b, op->code, operands, op->operand_count);
+    Value *turned = op->code == OP_DOT ? dot_transposed(b, op)
+                                       : build(b, op->code, operands, op->operand_count);
     turned->name = term->name;
     return turned;
 }
@@ -162,8 +143,8 @@ static void turn_op(const CarriedSum *sum, Op *op, int index) {
     if (op->code == OP_ADD) turn_terms(sum, op, 0, 2);
     if (op->code == OP_DOT) {
         Builder b = before(sum, op);
-        Value *first = tile_turned(&b, op->operands[1]);
-        op_set_operand(op, 1, tile_turned(&b, op->operands[0]));
+        Value *first = tile_transposed(&b, op->operands[1]);
+        op_set_operand(op, 1, tile_transposed(&b, op->operands[0]));
         op_set_operand(op, 0, first);
         turn_terms(sum, op, 2, 3);
     }
@@ -178,7 +159,8 @@ static void turn(const CarriedSum *sum, Value *stored) {
         if (value->op) turn_op(sum, value->op, value->index);
     }
     for (LIST_EACH(int, i, sum->values))
-        sum->values.items[i]->type = type_turned(sum->function->arena, sum->values.items[i]->type);
+        sum->values.items[i]->type =
+            type_transposed(sum->function->arena, sum->values.items[i]->type);
     Op *op = stored->op;
     Builder b = {.function = sum->function,
                  .region = op->parent,
@@ -203,11 +185,11 @@ static bool is_loaded_first(const CarriedSum *sum, const Value *value) {
     const Op *op = value->op;
     if (!op || op->code != OP_ADD) return false;
     const Value *term = op->operands[sum_has(sum, op->operands[1]) ? 0 : 1];
-    for (int tile = 0; term->op && tile >= 0 && !is_bare_dot(term->op);) {
+    for (int tile = 0; term->op && tile >= 0 && !op_is_bare_dot(term->op);) {
         tile = scaled_tile(term->op);
         if (tile >= 0) term = term->op->operands[tile];
     }
-    if (!term->op || !is_bare_dot(term->op)) return false;
+    if (!term->op || !op_is_bare_dot(term->op)) return false;
     const Value *first = term->op->operands[0];
     return made_by(first, OP_TRANS) && is_loaded(first->op->operands[0]) &&
            !is_loaded(term->op->operands[1]);

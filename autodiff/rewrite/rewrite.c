@@ -112,6 +112,21 @@ static bool visit_write(void *context, Op *op) {
     return true;
 }
 
+bool op_is_elementwise(const Op *op) {
+    const OpRow *row = &op_rows[op->code];
+    if (row->effects & ~EFFECT_RANDOM || op->region_count || op->code == OP_BITCAST) return false;
+    bool is_same = row->shape == SHAPE_SAME && (row->traits & TRAIT_MOVES) == 0 &&
+                   op->code != OP_CUMSUM && op->code != OP_CUMPROD && op->code != OP_SORT &&
+                   op->code != OP_BITONIC_MERGE;
+    return row->shape == SHAPE_BROADCAST || is_same || row->kind == KIND_HINT;
+}
+
+bool op_is_in_loop(const Op *op) {
+    for (const Op *outer = op->parent->parent; outer; outer = outer->parent->parent)
+        if (op_is_loop(outer->code)) return true;
+    return false;
+}
+
 WrittenRoots function_writes(const Function *function) {
     WrittenRoots writes = {.roots = map_new(function->arena)};
     region_walk(function->body, visit_write, &writes);

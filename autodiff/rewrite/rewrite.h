@@ -12,6 +12,10 @@ Function *function_copy(Arena *arena, const Function *function, const char *name
 
 /// Pure: the same operands give the same result and nothing else happens. Random numbers are pure (they are replayed).
 bool op_is_pure(const Op *op);
+/// Whether the operands of an op and its result are elements at the same places, once they are spread out to one shape.
+bool op_is_elementwise(const Op *op);
+/// Whether an op is in a loop of its function.
+bool op_is_in_loop(const Op *op);
 /// What a function writes to: pointer parameters, and whether anything else.
 typedef struct WrittenRoots {
     Map roots;

@@ -6,6 +6,7 @@
 #include "analysis/host/launch.h"
 #include "analysis/ir/walk.h"
 #include "analysis/launches/launch_later.h"
+#include "autodiff/rewrite/rewrite.h"
 #include "autodiff/tape/memory.h"
 
 /* ---- what launches pass ---- */
@@ -79,12 +80,6 @@ static intptr_t is_costly(ValueWalk *walk, const Value *value) {
     return false;
 }
 
-static bool is_in_loop(const Op *op) {
-    for (const Op *outer = op->parent->parent; outer; outer = outer->parent->parent)
-        if (outer->code != OP_IF) return true;
-    return false;
-}
-
 static bool is_absent(const Op *op, int index) {
     const Value *value = index < op->operand_count ? op->operands[index] : NULL;
     return !value || (value->constant && value->constant->kind == CONSTANT_NONE);
@@ -97,7 +92,8 @@ static Value *stored_scalar(const Op *op, const Map *ours) {
     if (value->op && value->op->code == OP_CAST) value = value->op->operands[0];
     bool is_single = value->type.kind == TYPE_NUMBER && value->type.rank == 0 &&
                      value->type.element.code == DTYPE_FLOAT32 && !value->type.is_constexpr;
-    if (!is_single || !value->op || value->op->parent != op->parent || is_in_loop(op)) return NULL;
+    if (!is_single || !value->op || value->op->parent != op->parent || op_is_in_loop(op))
+        return NULL;
     Value *root = pointer_root(op->operands[0]);
     return root && walk_from(value, is_costly, true, NULL) ? value : NULL;
 }
@@ -130,7 +126,7 @@ bool stored_value_stays(const Differentiation *state, const Op *store, const Val
     int index = root ? parameter_of(state, root) : -1;
     if (index < 0 || index >= state->primal->definition->parameter_count) return false;
     const Value *parameter = state->primal->parameters[index].value;
-    bool may_be_again = is_in_loop(store) && map_has_pointer(&state->buffers.running, parameter);
+    bool may_be_again = op_is_in_loop(store) && map_has_pointer(&state->buffers.running, parameter);
     bool is_only =
         is_only_access(state->backward, root) || is_only_access(state->primal, parameter);
     return !may_be_again && is_only && is_stored_once(state, store, value) &&

@@ -3,6 +3,7 @@
 #include "analysis/build/build.h"
 #include "analysis/build/clone.h"
 #include "analysis/ir/walk.h"
+#include "autodiff/rewrite/rewrite.h"
 #include "autodiff/tape/tape_size.h"
 
 #include <string.h>
@@ -242,12 +243,6 @@ static void add_barrier(Differentiation *state, const TapedLoop *taped, Builder 
     keep_op(state, taped, op_append(&place, OP_DEBUG_BARRIER, NULL, 0, 0));
 }
 
-static bool is_in_loop(const Op *op) {
-    for (const Op *outer = op->parent->parent; outer; outer = outer->parent->parent)
-        if (outer->code != OP_IF) return true;
-    return false;
-}
-
 Value *iteration_number(Builder *b, Value *variable, Value *lower, Value *step) {
     int64_t number;
     if (value_is_int(step, &number) && number == -1)
@@ -404,7 +399,7 @@ TapedLoop *tape_keep(Differentiation *state, const Op *loop) {
     Value *counter = own >= 0   ? sweep->regions[1]->arguments[own]
                      : is_while ? add_counter(state, sweep, &before, NULL)
                                 : NULL;
-    if (is_in_loop(sweep)) add_barrier(state, taped, before);
+    if (op_is_in_loop(sweep)) add_barrier(state, taped, before);
     add_stores(state, taped, counter);
     Builder after = before;
     after.before = sweep->next;

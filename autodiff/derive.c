@@ -9,6 +9,7 @@
 #include "autodiff/passes.h"
 #include "autodiff/plan/tile_size.h"
 #include "autodiff/primal/active_outputs.h"
+#include "autodiff/primal/joined_loops.h"
 #include "autodiff/primal/shared_tiles.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/same_gradients.h"
@@ -93,7 +94,9 @@ bool variant_try(Arena *arena, const Kernel *kernel, const Function *forward,
                        where);
         return false;
     }
+    if (!state.failed) joined_loops_assert(&state);
     refuse_broken(&state);
+    variant->is_joined = state.joins.any;
     if (state.failed) {
         variant->is_bits = state.is_bits;
         variant->only_bits = state.is_bits && !outputs_are_active_numbers(&state, state.memory);
@@ -132,6 +135,27 @@ static void try_tiles(Arena *arena, const Kernel *kernel, const Function *forwar
     if (is_better) *variant = tiles;
 }
 
+static bool visit_loop(void *context, Op *op) {
+    int *loops = context;
+    *loops += op->code == OP_FOR && op->result_count > 0;
+    return *loops < 2;
+}
+
+/// Where loops can be joined, and fewer gradients need atomics then.
+static void try_joined(Arena *arena, const Kernel *kernel, const Function *forward,
+                       const BackwardOptions *options, Variant *variant) {
+    BackwardOptions joining = options ? *options : (BackwardOptions){0};
+    int loops = 0;
+    region_walk(forward->body, visit_loop, &loops);
+    if (loops < 2 || joining.joins_loops) return;
+    joining.joins_loops = true;
+    Variant joined;
+    variant_derive(arena, kernel, forward, &joining, &joined);
+    if (joined.result.status == BACKWARD_DERIVED && joined.is_joined &&
+        joined.result.atomics < variant->result.atomics)
+        *variant = joined;
+}
+
 void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
                     const BackwardOptions *options, Variant *variant) {
     const BackwardPart whole = {.kind = PART_WHOLE};
@@ -149,4 +173,6 @@ void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
         try_tiles(arena, kernel, forward, options, keeps, variant);
     if (variant->result.status == BACKWARD_DERIVED && variant->result.atomics && !is_apart)
         variant_flatten(arena, kernel, forward, options, keeps, variant);
+    if (variant->result.status == BACKWARD_DERIVED && variant->result.atomics && !is_apart)
+        try_joined(arena, kernel, forward, options, variant);
 }

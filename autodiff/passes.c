@@ -19,6 +19,7 @@
 #include "autodiff/primal/choices.h"
 #include "autodiff/primal/descriptors.h"
 #include "autodiff/primal/gradient_parameters.h"
+#include "autodiff/primal/joined_loops.h"
 #include "autodiff/primal/reroll.h"
 #include "autodiff/primal/upwards.h"
 #include "autodiff/primal/widths.h"
@@ -78,6 +79,15 @@ static void pass_simplify(Differentiation *state) {
 
 static void pass_last_blocks(Differentiation *state) {
     if (!last_blocks_roll(state)) return;
+    function_simplify(state->primal);
+    function_share(state->primal);
+    function_hoist(state->primal);
+}
+
+static void pass_join_loops(Differentiation *state) {
+    if (!state->options || !state->options->joins_loops) return;
+    loops_join(state);
+    if (!state->joins.any) return;
     function_simplify(state->primal);
     function_share(state->primal);
     function_hoist(state->primal);

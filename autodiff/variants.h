@@ -16,9 +16,10 @@ typedef struct Variant {
     Function *backward;
     VariantPart parts[1 + BACKWARD_MOST_REDUCTIONS];  // in their place, one after the other
     int part_count;                                   // 0: it is one kernel
-    int reduction_kernels;                            // how many there may be for it
-    bool fits_one_pass;                               // whether one kernel may be all of them
-    int failure_id;                                   // DiagnosticId, where refused
+    bool is_joined;         // loops of the forward were made one (primal/joined_loops.h)
+    int reduction_kernels;  // how many there may be for it
+    bool fits_one_pass;     // whether one kernel may be all of them
+    int failure_id;         // DiagnosticId, where refused
     bool is_bits;    // refused because a gradient would have to pass through the bits of a float
     bool only_bits;  // and no float output has another gradient
 } Variant;

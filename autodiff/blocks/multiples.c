@@ -32,12 +32,16 @@ static bool begins_at_multiple(Blocks *blocks, const Origin *origin, Value *othe
 }
 
 /// Another size stays the forward's, and this one has to divide it.
-static void note_limit(Blocks *blocks, const Origin *origin, Value *other) {
-    BlockSize *block = block_of(blocks, origin->symbol);
-    block_stays(blocks, other, "a loop over other blocks ends at a multiple of it");
+static void note_divisor(Blocks *blocks, BlockSize *block, Value *other, const char *why) {
+    block_stays(blocks, other, why);
     for (LIST_EACH(int, i, block->limits))
         if (block->limits.items[i] == other) return;
     LIST_PUSH(blocks->arena, &block->limits, other);
+}
+
+static void note_limit(Blocks *blocks, const Origin *origin, Value *other) {
+    note_divisor(blocks, block_of(blocks, origin->symbol), other,
+                 "a loop over other blocks ends at a multiple of it");
 }
 
 static bool ends_alike(Blocks *blocks, const Origin *origin, Value *end, int depth) {
@@ -68,19 +72,51 @@ bool loop_ends_alike(Blocks *blocks, const Origin *origin) {
     return ends_alike(blocks, origin, origin->loop->operands[1], 0);
 }
 
+/// The loop over blocks of elements whose variable a number is: where its block begins.
+static const Origin *started_by(const Blocks *blocks, const Poly *number) {
+    for (LIST_EACH(int, i, blocks->origins)) {
+        const Origin *origin = &blocks->origins.items[i];
+        bool is_start = origin->loop && !origin->counts_blocks && origin->symbol &&
+                        origin->kind != ORIGIN_PROGRAMS &&
+                        poly_equal(number, poly_atom(blocks->arena, origin->variable));
+        if (is_start) return origin;
+    }
+    return NULL;
+}
+
+bool visit_middle(Blocks *blocks, const Op *op) {
+    if (op->results[0]->type.rank) return false;
+    bool is_first = op->code == OP_LT || op->code == OP_GE;
+    if (!is_first && op->code != OP_GT && op->code != OP_LE) return false;
+    const Poly *start = scalar_poly(blocks, op->operands[is_first ? 0 : 1]),
+               *middle = scalar_poly(blocks, op->operands[is_first ? 1 : 0]);
+    const Origin *origin = start && middle ? started_by(blocks, start) : NULL;
+    Value *other = origin ? factor_of(blocks, middle, origin->symbol) : NULL;
+    if (!other || !begins_at_multiple(blocks, origin, other)) return false;
+    note_limit(blocks, origin, other);
+    return true;
+}
+
+bool visit_assertion(Blocks *blocks, const Op *op) {
+    const Op *equal = op->code == OP_STATIC_ASSERT ? op->operands[0]->op : NULL;
+    const Op *rest = equal && equal->code == OP_EQ ? equal->operands[0]->op : NULL;
+    int64_t zero;
+    if (!rest || rest->code != OP_MOD || !value_is_int(equal->operands[1], &zero) || zero != 0)
+        return false;
+    BlockSize *block = block_of(blocks, rest->operands[1]);
+    if (!block || !block_of(blocks, rest->operands[0])) return false;
+    note_divisor(blocks, block, rest->operands[0], "another block has to divide it");
+    return true;
+}
+
 bool visit_quotient(Blocks *blocks, const Op *op) {
     if (op->code != OP_FLOORDIV || op->results[0]->type.rank) return false;
     Value *other = op->operands[1];
     const Poly *number = scalar_poly(blocks, op->operands[0]);
     if (!number || !block_of(blocks, other)) return false;
-    for (LIST_EACH(int, i, blocks->origins)) {
-        const Origin *origin = &blocks->origins.items[i];
-        bool is_start = origin->loop && !origin->counts_blocks && origin->symbol &&
-                        origin->symbol != other && origin->kind != ORIGIN_PROGRAMS &&
-                        poly_equal(number, poly_atom(blocks->arena, origin->variable));
-        if (!is_start || !begins_at_multiple(blocks, origin, other)) continue;
-        note_limit(blocks, origin, other);
-        return true;
-    }
-    return false;
+    const Origin *origin = started_by(blocks, number);
+    if (!origin || origin->symbol == other || !begins_at_multiple(blocks, origin, other))
+        return false;
+    note_limit(blocks, origin, other);
+    return true;
 }

@@ -96,6 +96,10 @@ enum { LABELS_NONE = -1 };
 bool loop_ends_alike(Blocks *blocks, const Origin *origin);
 /// Whether a value is `start // other`, the same for all elements of a block whose size divides the other one: notes that it has to.
 bool visit_quotient(Blocks *blocks, const Op *op);
+/// The same of `start < middle`, where the middle is a multiple of the other size.
+bool visit_middle(Blocks *blocks, const Op *op);
+/// Whether an operation asserts that one size is a multiple of another, which then has to divide it: noted.
+bool visit_assertion(Blocks *blocks, const Op *op);
 
 /// Whether a value is a number, or an address, whose affine form says all about it.
 bool value_is_affine(Blocks *blocks, Value *value);

@@ -146,6 +146,7 @@ static void note_end(Blocks *blocks, const Op *op, const Affine *form, const int
 
 static void visit_comparison(Blocks *blocks, const Op *op) {
     const Value *result = op->results[0];
+    if (visit_middle(blocks, op)) return;
     bool is_upper = op->code == OP_LT || op->code == OP_LE;
     Affine form;
     Value *a = op->operands[is_upper ? 0 : 1], *b = op->operands[is_upper ? 1 : 0];
@@ -380,6 +381,9 @@ static bool visit(void *context, Op *op) {
     case OP_DTYPE_OF:
     case OP_ELEMENT_TYPE_OF: return true;  // of a tensor, whatever its blocks
     case OP_DEBUG_BARRIER: return true;
+    case OP_STATIC_ASSERT:
+        if (visit_assertion(blocks, op)) return true;
+        break;
     case OP_FULL: use(blocks, op->operands[1], op->results[0]); return true;
     case OP_LOAD: visit_access(blocks, op, op->results[0]); return true;
     case OP_STORE:
@@ -394,7 +398,11 @@ static bool visit(void *context, Op *op) {
     default: break;
     }
     if (visit_quotient(blocks, op)) return true;
-    if (is_elementwise(op))
+    bool is_hint = op_rows[op->code].kind == KIND_HINT && op->result_count == 1;
+    if (is_hint && value_is_affine(blocks, op->results[0])) return true;  // asked about where read
+    if (is_hint)
+        use(blocks, op->operands[0], op->results[0]);
+    else if (is_elementwise(op))
         use_all(blocks, op, op->results[0]);
     else
         stays(blocks, op);
@@ -428,7 +436,8 @@ static void find_read(Blocks *blocks) {
         Op *op = search.ops.items[i];
         bool is_root = !op->result_count || op->region_count || op_rows[op->code].effects;
         if (is_root) map_set_pointer(&blocks->read, op, blocks);
-        if (!map_has_pointer(&blocks->read, op) || op->code == OP_TILE_INDEX) continue;
+        bool is_leaf = op->code == OP_TILE_INDEX || visit_assertion(blocks, op);
+        if (!map_has_pointer(&blocks->read, op) || is_leaf) continue;
         for (int k = 0; k < op->operand_count; k++) {
             const Value *operand = op->operands[k];
             if (operand && operand->op && !is_counted(blocks, operand))

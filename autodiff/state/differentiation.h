@@ -179,6 +179,24 @@ typedef struct TapeState {
     LIST(LoopNote) loop_notes;
 } TapeState;
 
+/// A constexpr block size that is a multiple of another, or loops that were joined are not the author's (joined_loops.h).
+typedef struct Multiple {
+    const char *size, *of;
+} Multiple;
+
+/// A constexpr that the derivation takes to be one of two numbers (known_values.h).
+typedef struct KnownValues {
+    const char *name;
+    int64_t values[2];
+} KnownValues;
+
+/// Loops of the primal that were made one (joined_loops.h).
+typedef struct JoinState {
+    bool any;
+    LIST(Multiple) multiples;
+    LIST(KnownValues) values;
+} JoinState;
+
 /// What the passes of one derivation share: a part for each, and the functions that all change.
 typedef struct Differentiation {
     Arena *arena;
@@ -198,6 +216,7 @@ typedef struct Differentiation {
     SweepState sweep;
     PartState parts;
     TapeState tapes;
+    JoinState joins;
     Diagnostics *diagnostics;
     bool is_constant;  // no float input reaches a float output
     bool failed;

@@ -36,6 +36,8 @@ typedef struct BackwardOptions {
     GivenUses *given;              // out: what is given by hand; may be NULL
     bool skips_scalars;            // numbers that launchers read off tensors stay numbers
     bool is_untuned;  // the kernels of a tuned forward run in the configuration that its tuner took
+    bool
+        joins_loops;  // loops over one range that the author divided are made one first (primal/joined_loops.h)
 } BackwardOptions;
 
 typedef enum BackwardStatus {

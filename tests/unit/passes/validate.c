@@ -219,7 +219,8 @@ static void derive(Watched *watched, bool keeps_loads, BackwardPart part) {
     Arena *arena = watched->arena;
     const Subject *subject = &watched->subject;
     watched->observer = (PassObserver){after_pass, watched};
-    watched->options = (BackwardOptions){.joined = subject->joined, .observer = &watched->observer};
+    watched->options = (BackwardOptions){
+        .joined = subject->joined, .observer = &watched->observer, .joins_loops = true};
     watched->state = differentiation_new(arena);
     watched->state.options = &watched->options;
     watched->state.result = ARENA_NEW(arena, Backward);

@@ -9,7 +9,7 @@
 #include "autodiff/passes.h"
 #include "autodiff/plan/tile_size.h"
 #include "autodiff/primal/active_outputs.h"
-#include "autodiff/primal/joined_loops.h"
+#include "autodiff/joins/joined_loops.h"
 #include "autodiff/primal/shared_tiles.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/same_gradients.h"

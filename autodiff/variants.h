@@ -16,7 +16,7 @@ typedef struct Variant {
     Function *backward;
     VariantPart parts[1 + BACKWARD_MOST_REDUCTIONS];  // in their place, one after the other
     int part_count;                                   // 0: it is one kernel
-    bool is_joined;         // loops of the forward were made one (primal/joined_loops.h)
+    bool is_joined;         // loops of the forward were made one (joins/joined_loops.h)
     int reduction_kernels;  // how many there may be for it
     bool fits_one_pass;     // whether one kernel may be all of them
     int failure_id;         // DiagnosticId, where refused

@@ -46,6 +46,8 @@ enum {
     STORED_MOST_CUTS = 8,
     STORED_MOST_SPLITS = 4,
     STORED_MOST_STORES = 16,
+    /// Comparisons that the mask of a store joins, one of which may only choose values. Beyond: the buffer is zeroed.
+    MASK_MOST_TERMS = 6,
     /// Terms of an index that is tidied by cancelling some: one a dimension. Beyond: it stays as it is.
     INDEX_MOST_PARTS = TYPE_MAX_RANK,
     /// Operands of an operation that is rebuilt with another one: tl.dot_scaled has the most, eleven. Beyond: it stays as it is.
@@ -78,6 +80,11 @@ enum {
     ASSEMBLY_MOST_OPERANDS = 4,
     /// Sequences that host code zips. Beyond: a value that is not known.
     ZIP_MOST_SEQUENCES = 8,
+    /// Whole numbers that launches choose between for a constexpr, and digits of one. Beyond: any number may be passed.
+    LAUNCH_MOST_VALUES = 4,
+    NUMBER_MOST_DIGITS = 10,
+    /// Conditions that a launch decides, under each of which a kernel's accesses are looked at. Of others a case knows nothing.
+    FLAGS_MOST = 3,
     /// Tensors of one call to chunk, split or unbind. Beyond: a value that is not known.
     TENSOR_MOST_PIECES = 64,
     /// Sizes and flags in one condition on the way to a launch, numbers that stand in it, and values that are tried for one of

@@ -8,7 +8,7 @@
 #include "analysis/syntax/syntax_nodes.h"
 
 // Deeper chains of names are not followed: then no value is known.
-enum { DEEPEST = 6, MOST_DIGITS = 10 };
+enum { DEEPEST = 6 };
 
 typedef struct ValueSearch {
     const Source *source;
@@ -118,14 +118,14 @@ static void look_up(ValueSearch *search, SyntaxNode node, int depth) {
 
 static void look(ValueSearch *search, SyntaxNode node, int depth) {
     Str text = node_text(search->source, node);
-    char digits[MOST_DIGITS + 1], *end;
+    char digits[NUMBER_MOST_DIGITS + 1], *end;
     if (node_is_null(node) || depth == DEEPEST) {
         search->is_open = true;
         return;
     }
     switch (node_kind(node)) {
     case SYNTAX_INTEGER:
-        if (text.size > MOST_DIGITS) break;
+        if (text.size > NUMBER_MOST_DIGITS) break;
         memcpy(digits, text.data, text.size);
         digits[text.size] = '\0';
         add(search, strtoll(digits, &end, 10));

@@ -4,8 +4,6 @@
 
 #include "analysis/host/launch.h"
 
-enum { LAUNCH_MOST_VALUES = 4 };
-
 typedef struct LaunchValues {
     int64_t items[LAUNCH_MOST_VALUES];  // rising
     int count;

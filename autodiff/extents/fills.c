@@ -7,7 +7,7 @@
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/tape/tape.h"
 
-enum { MASK_OPERAND = 2, MOST_TERMS = 6 };
+enum { MASK_OPERAND = 2 };
 
 typedef struct FillSearch {
     Differentiation *state;
@@ -17,7 +17,7 @@ typedef struct FillSearch {
     int accesses, gradients;
     bool reads[PROGRAM_AXES];  // the number of a program
     StoredSearch *coverage;
-    Value *terms[MOST_TERMS];  // of the mask
+    Value *terms[MASK_MOST_TERMS];  // of the mask
     int term_count;
 } FillSearch;
 
@@ -47,7 +47,7 @@ static bool list_terms(FillSearch *search, Value *mask) {
     const Op *op = mask->op;
     if (op && op->code == OP_AND)
         return list_terms(search, op->operands[0]) && list_terms(search, op->operands[1]);
-    if (search->term_count == MOST_TERMS) return false;
+    if (search->term_count == MASK_MOST_TERMS) return false;
     search->terms[search->term_count++] = mask;
     return true;
 }

@@ -2,9 +2,9 @@
 #include "autodiff/products/transposed.h"
 
 #include "analysis/build/build.h"
+#include "autodiff/products/transposes.h"
 #include "autodiff/rewrite/algebra.h"
 #include "autodiff/rewrite/rewrite.h"
-#include "autodiff/rewrite/transposes.h"
 
 enum {
     /// Tiles that are computed of one another; attention has a dozen. Beyond: they stay as they are.

@@ -5,7 +5,7 @@
 #include "analysis/ir/walk.h"
 #include "autodiff/rewrite/rewrite.h"
 
-enum { MOST_OPS = 40000 };  // of all copies. Beyond: no cases are told apart
+enum { MOST_OPS = 10000 };  // of all copies. Beyond: no cases are told apart
 
 typedef LIST(Op *) Accesses;
 

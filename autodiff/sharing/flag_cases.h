@@ -5,9 +5,8 @@
 #ifndef TAD_AUTODIFF_SHARING_FLAG_CASES_H
 #define TAD_AUTODIFF_SHARING_FLAG_CASES_H
 
+#include "analysis/ir/limits.h"
 #include "autodiff/sharing/view.h"
-
-enum { FLAGS_MOST = 3 };  // conditions that are told apart; of others a case knows nothing
 
 typedef struct FlagCases {
     SharingView items[1 << FLAGS_MOST];

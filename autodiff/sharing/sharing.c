@@ -15,8 +15,6 @@
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/sharing/flag_cases.h"
 
-_Static_assert(SHARING_MOST_CASES == 1 << FLAGS_MOST, "a store for each case");
-
 /* ---- one statement ---- */
 
 /// Whether a value comes from memory, by operands alone.
@@ -219,7 +217,7 @@ GradientSharing statement_sharing(Differentiation *state, const Accumulation *st
 }
 
 bool sharing_is_told(const GradientSharing *sharing) {
-    for (int i = 0; i < SHARING_MOST_CASES; i++)
+    for (int i = 0; i < 1 << FLAGS_MOST; i++)
         if (sharing->told_by[i]) return true;
     return false;
 }
@@ -254,7 +252,7 @@ static void assume_ended(Differentiation *state, const Accumulation *statement) 
 
 void assume_told(Differentiation *state, const Accumulation *statement) {
     GradientSharing sharing = statement_sharing(state, statement);
-    for (int i = 0; i < SHARING_MOST_CASES; i++)
+    for (int i = 0; i < 1 << FLAGS_MOST; i++)
         if (sharing.told_by[i]) assume_told_by(state, statement, sharing.told_by[i]);
     if (sharing.is_by_flags || !sharing_is_told(&sharing)) assume_ended(state, statement);
 }

@@ -4,14 +4,13 @@
 
 #include "autodiff/state/differentiation.h"
 
-enum { SHARING_MOST_CASES = 8 };  // values that the flags of a launch have together
-
 typedef struct GradientSharing {
     bool is_private;     // no other program touches its elements, and no other iteration
     bool is_of_program;  // no other program does, and iterations touch the same or their own
     bool is_by_flags;    // for each value of the flags of a launch by itself (flag_cases.h)
     const Op *told_by
-        [SHARING_MOST_CASES];  // in each of these cases: what takes the upstream gradient of a store that tells which program has what; or NULL
+        [1
+         << FLAGS_MOST];  // in each of these cases: what takes the upstream gradient of a store that tells which program has what; or NULL
     const char *why;
 } GradientSharing;
 

@@ -37,7 +37,7 @@ typedef struct BackwardOptions {
     bool skips_scalars;            // numbers that launchers read off tensors stay numbers
     bool is_untuned;  // the kernels of a tuned forward run in the configuration that its tuner took
     bool
-        joins_loops;  // loops over one range that the author divided are made one first (primal/joined_loops.h)
+        joins_loops;  // loops over one range that the author divided are made one first (joins/joined_loops.h)
 } BackwardOptions;
 
 typedef enum BackwardStatus {

@@ -65,6 +65,7 @@ ROOMS = {
         "rewrite": set(),
         "state": {"rewrite"},
         "products": {"rewrite", "state"},
+        "joins": {"rewrite", "state"},
         "addresses": {"rewrite", "state"},
         "tape": {"addresses", "rewrite", "state"},
         "primal": {"tape", "addresses", "rewrite", "state"},
@@ -85,7 +86,7 @@ ROOMS = {
         ".": {
             *{"module", "function", "plan", "emit", "sweep", "finiteness", "schedule", "atomics"},
             *{"programs", "extents", "primal", "tape", "addresses", "rewrite", "state", "blocks"},
-            *{"stored", "products"},
+            *{"stored", "products", "joins"},
         },
     },
     "gpu-runner": {

@@ -1,6 +1,6 @@
 // Inside autodiff/: types and tiles with their two axes exchanged.
-#ifndef TAD_AUTODIFF_REWRITE_TRANSPOSES_H
-#define TAD_AUTODIFF_REWRITE_TRANSPOSES_H
+#ifndef TAD_AUTODIFF_PRODUCTS_TRANSPOSES_H
+#define TAD_AUTODIFF_PRODUCTS_TRANSPOSES_H
 
 #include "analysis/ir/ir.h"
 

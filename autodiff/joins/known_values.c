@@ -1,5 +1,5 @@
 // Each number that is made of the constexpr alone is computed under both values; what is asked of it is a truth under each.
-#include "autodiff/primal/known_values.h"
+#include "autodiff/joins/known_values.h"
 
 #include "analysis/build/build.h"
 #include "analysis/launches/launch_values.h"

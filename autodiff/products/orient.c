@@ -1,11 +1,11 @@
 // Sums of products are kept the way they are stored: the elements that follow each other in memory along the last axis.
-#include "autodiff/rewrite/orient.h"
+#include "autodiff/products/orient.h"
 
 #include "analysis/addresses/affine.h"
 #include "analysis/build/build.h"
+#include "autodiff/products/transposes.h"
 #include "autodiff/rewrite/algebra.h"
 #include "autodiff/rewrite/rewrite.h"
-#include "autodiff/rewrite/transposes.h"
 
 enum { LOOP_BOUNDS = 3, MOST_FACTORS = 8 };
 

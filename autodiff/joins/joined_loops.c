@@ -1,6 +1,6 @@
 // The bodies of two loops are matched value by value from what they carry out: what is the same in both is made once, operations that are
 // alike of operands that differ are made of chosen operands, and the rest is chosen by a branch.
-#include "autodiff/primal/joined_loops.h"
+#include "autodiff/joins/joined_loops.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "analysis/build/clone.h"
 #include "analysis/build/value_poly.h"
 #include "analysis/launches/launch_values.h"
-#include "autodiff/primal/known_values.h"
+#include "autodiff/joins/known_values.h"
 #include "autodiff/rewrite/branches.h"
 #include "autodiff/rewrite/copying.h"
 #include "autodiff/rewrite/rewrite.h"
@@ -86,17 +86,17 @@ static Value *outside_value(Joining *join, int side, Value *value) {
     return copy ? copy : value;
 }
 
-typedef struct Capture {
+typedef struct CopyPlace {
     Joining *join;
     Builder *b;
     int side;
     Map *values;
-} Capture;
+} CopyPlace;
 
 static Value *copied(Joining *join, Builder *b, int side, Value *value, Map *values);
 
-static bool capture(void *context, Value *value) {
-    const Capture *into = context;
+static bool copy_captured(void *context, Value *value) {
+    const CopyPlace *into = context;
     Value *copy = copied(into->join, into->b, into->side, value, into->values);
     if (copy) map_set_pointer(into->values, value, copy);
     return copy != NULL;
@@ -110,11 +110,11 @@ static Value *copied(Joining *join, Builder *b, int side, Value *value, Map *val
     if (known) return known;
     if (!is_inside(join, side, value)) return outside_value(join, side, value);
     const Op *op = value->op;
-    Capture into = {join, b, side, values};
+    CopyPlace into = {join, b, side, values};
     bool can_be = op && join->left-- > 0 &&
                   (op->code == OP_IF || op_is_stable_load(join->function, op) ||
                    (op_is_pure(op) && !op->region_count));
-    if (!can_be || !op_walk_captured(op, capture, &into)) {
+    if (!can_be || !op_walk_captured(op, copy_captured, &into)) {
         join->failed = true;
         return NULL;
     }

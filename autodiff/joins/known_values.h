@@ -1,6 +1,6 @@
 // Inside autodiff/: conditions on a constexpr that launches pass few values for.
-#ifndef TAD_AUTODIFF_PRIMAL_KNOWN_VALUES_H
-#define TAD_AUTODIFF_PRIMAL_KNOWN_VALUES_H
+#ifndef TAD_AUTODIFF_JOINS_KNOWN_VALUES_H
+#define TAD_AUTODIFF_JOINS_KNOWN_VALUES_H
 
 #include "autodiff/state/differentiation.h"
 

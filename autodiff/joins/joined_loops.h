@@ -1,6 +1,6 @@
 // Inside autodiff/: loops over one range that the author divided, as one.
-#ifndef TAD_AUTODIFF_PRIMAL_JOINED_LOOPS_H
-#define TAD_AUTODIFF_PRIMAL_JOINED_LOOPS_H
+#ifndef TAD_AUTODIFF_JOINS_JOINED_LOOPS_H
+#define TAD_AUTODIFF_JOINS_JOINED_LOOPS_H
 
 #include "autodiff/state/differentiation.h"
 

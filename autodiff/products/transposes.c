@@ -1,4 +1,4 @@
-#include "autodiff/rewrite/transposes.h"
+#include "autodiff/products/transposes.h"
 
 #include "analysis/build/build.h"
 #include "autodiff/rewrite/algebra.h"

@@ -1,6 +1,6 @@
 // Inside autodiff/: sums of products are kept the way they are stored.
-#ifndef TAD_AUTODIFF_REWRITE_ORIENT_H
-#define TAD_AUTODIFF_REWRITE_ORIENT_H
+#ifndef TAD_AUTODIFF_PRODUCTS_ORIENT_H
+#define TAD_AUTODIFF_PRODUCTS_ORIENT_H
 
 #include "analysis/ir/ir.h"
 

@@ -132,7 +132,7 @@ static Json *run_kernel(Arena *arena, const Json *params, Sources *sources,
     executor.interp->options.own_types = executor.interp->options.allow_tf32 = own_types;
     executor.keeps_in = arena;
     CudaUse use = {.arena = arena, .before = device_times(), .interpreting = interp_seconds()};
-    bool on_gpu = device_is_eager() && !own_types;
+    bool on_gpu = device_is_eager();
     if (on_gpu) device_limit(budget.deadline);
     Execution execution =
         on_gpu ? execution_on_gpu(&executor, &use) : execution_forward(&executor, NULL);

@@ -145,7 +145,7 @@ static void prepare(DenseMemory *dense, const char *task, const CudaCall *calls,
     for (int i = 0; i < count; i++) {
         Lowered lowered;
         Error error = lower_function(scratch, calls[i].function, calls[i].arguments,
-                                     calls[i].is_dual, &lowered);
+                                     calls[i].numbers, &lowered);
         if (!error) texts[text_count++] = lowered.text;
     }
     device_prepare(dense->device, texts, text_count, false);
@@ -327,7 +327,7 @@ static Error send_launch(DenseMemory *dense, const VirtualMemory *memory, const 
         .buffers = dense->launch + (uint64_t)table,
         .buffer_count = count,
         .arguments = dense->launch + (uint64_t)numbers,
-        .tangents = call->is_dual ? dense->launch + (uint64_t)tangents : 0,
+        .tangents = call->numbers.is_dual ? dense->launch + (uint64_t)tangents : 0,
         .room = dense->room,
         .room_per_block = lowered->room,
     };
@@ -335,7 +335,7 @@ static Error send_launch(DenseMemory *dense, const VirtualMemory *memory, const 
         const DenseBuffer *own = &dense->buffers.items[i];
         buffers[i] = (LoweredBuffer){.data = own->data,
                                      .users = traced ? own->users : 0,
-                                     .tangents = call->is_dual ? own->tangents : 0,
+                                     .tangents = call->numbers.is_dual ? own->tangents : 0,
                                      .first = own->first,
                                      .count = own->count,
                                      .dtype = memory->buffers.items[i]->dtype};
@@ -355,7 +355,7 @@ Error dense_launch(DenseMemory *dense, const VirtualMemory *memory, const CudaCa
     DeviceKernel kernel;
     LoweredLaunch after;
     Error error =
-        lower_function(dense->arena, call->function, call->arguments, call->is_dual, &lowered);
+        lower_function(dense->arena, call->function, call->arguments, call->numbers, &lowered);
     if (!error)
         error = device_kernel(device, dense->arena, lowered.text, LOWERED_NAME, false, &kernel);
     if (!error) error = room_take(dense, &lowered, programs, &blocks);

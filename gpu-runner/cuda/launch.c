@@ -218,7 +218,8 @@ Error cuda_launch(Arena *arena, VirtualMemory *memory, const CudaCall *call) {
     Transfer transfer = {.arena = arena_new(), .memory = memory};
     Lowered lowered;
     DeviceKernel kernel;
-    error = lower_function(transfer.arena, call->function, call->arguments, false, &lowered);
+    error =
+        lower_function(transfer.arena, call->function, call->arguments, call->numbers, &lowered);
     if (!error)
         error = device_kernel(device, transfer.arena, lowered.text, LOWERED_NAME, true, &kernel);
     if (!error) error = transfer_plan(&transfer, device, &lowered, call);

@@ -33,23 +33,23 @@ static const char *complaint(Arena *arena, const Nvrtc *nvrtc, void *program) {
     return arena_strndup(arena, line, strcspn(line, "\n"));
 }
 
-/// Options beside the architecture, in this order. The last two make it quick, and releases before 12.9 do not know them.
-static const char *const options[] = {"--fmad=false", "--std=c++17", "-Ofc=max", "--minimal"};
+/// Options beside the architecture, in this order. The third makes the compiler quick, and the fourth the code slow, too; releases before
+/// 12.9 do not know these.
+static const char *const options[] = {"--fmad=false", "--std=c++17", "--minimal", "-Ofc=max"};
 enum { ALL_OPTIONS = sizeof options / sizeof *options, LASTING_OPTIONS = ALL_OPTIONS - 2 };
 
-static int option_count(bool is_quick) { return is_quick ? ALL_OPTIONS : LASTING_OPTIONS; }
+static int option_count(bool is_quick) { return is_quick ? ALL_OPTIONS : ALL_OPTIONS - 1; }
 
-static int compile(const Nvrtc *nvrtc, void *program, const char *architecture, bool is_quick) {
+static int compile(const Nvrtc *nvrtc, void *program, const char *architecture, int count) {
     const char *given[1 + ALL_OPTIONS] = {architecture};
     memcpy(given + 1, options, sizeof options);
-    return nvrtc->program_compile(program, 1 + option_count(is_quick), given);
+    return nvrtc->program_compile(program, 1 + count, given);
 }
 
 static Str program_code(Arena *arena, const Nvrtc *nvrtc, void *program, const char *architecture,
                         bool is_quick, Error *error) {
-    int code = compile(nvrtc, program, architecture, is_quick);
-    if (code == NVRTC_INVALID_OPTION && is_quick)
-        code = compile(nvrtc, program, architecture, false);
+    int code = compile(nvrtc, program, architecture, option_count(is_quick));
+    if (code == NVRTC_INVALID_OPTION) code = compile(nvrtc, program, architecture, LASTING_OPTIONS);
     size_t size = 0;
     if (code == NVRTC_INVALID_OPTION)
         *error = arena_printf(arena, "NVRTC %d.%d does not know this GPU (%s); a newer one does",

@@ -134,6 +134,9 @@ static bool launch_on_gpu(Executor *executor, CudaUse *use, Execution *execution
     call.arguments = tiles;
     if (!call.grid) call.grid = executor->problem->configuration->grid;
     call.in_order = executor->in_order;
+    const InterpOptions *options = &executor->interp->options;
+    if (options->rounding) return false;
+    call.numbers = (StagedNumbers){.rounds = options->own_types, .allow_tf32 = options->allow_tf32};
     Error error = cuda_launch(execution->arena, execution->memory, &call);
     if (error) {
         if (!use->refused) use->refused = arena_strdup(use->arena, error);

@@ -282,7 +282,7 @@ int64_t wrap_integer(int64_t value, DTypeCode dtype) {
 }
 
 /// Largest finite value and exponent bias where they differ from IEEE's rule for the bit counts.
-static double float_limit(DTypeCode dtype, int *bias) {
+double float_limit(DTypeCode dtype, int *bias) {
     int exponent = dtype_exponent_bits(dtype), mantissa = dtype_mantissa_bits(dtype);
     *bias = (1 << (exponent - 1)) - 1;
     switch (dtype) {

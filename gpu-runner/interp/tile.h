@@ -101,6 +101,8 @@ int64_t wrap_integer(int64_t value, DTypeCode dtype);
 /// To the nearest value of the type, ties to even; fp8 saturates, fp16 and bf16 overflow to infinity.
 double round_float(double value, DTypeCode dtype);
 double round_tf32(double value);
+/// The largest number of a type, and the bias of its exponents.
+double float_limit(DTypeCode dtype, int *bias);
 /// To the bits of the type, with any exponent: a tangent is as large as the direction that it follows.
 double round_precision(double value, DTypeCode dtype);
 /// The numbers of a float tile to its type, its tangents to the bits of it.

@@ -416,10 +416,13 @@ static void bind_arguments(Staging *staging, Tile *const *arguments) {
     }
 }
 
-Error lower_function(Arena *arena, const Function *function, Tile *const *arguments, bool is_dual,
-                     Lowered *lowered) {
-    InterpOptions options = {.max_steps = 1 << 20};
-    Interp *folding = interp_new(arena, &options);
+Error lower_function(Arena *arena, const Function *function, Tile *const *arguments,
+                     StagedNumbers options, Lowered *lowered) {
+    if (options.is_dual && options.rounds)
+        return "tangents of rounded numbers are the interpreter's";
+    InterpOptions known = {
+        .max_steps = 1 << 20, .own_types = options.rounds, .allow_tf32 = options.allow_tf32};
+    Interp *folding = interp_new(arena, &known);
     Staging *staging = ARENA_NEW(arena, Staging);
     staging->arena = arena;
     staging->function = function;
@@ -427,7 +430,9 @@ Error lower_function(Arena *arena, const Function *function, Tile *const *argume
     staging->text = buffer_new(arena);
     staging->values = ARENA_ARRAY(arena, Staged *, function->value_count + 1);
     staging->indent = 2;
-    staging->is_dual = is_dual;
+    staging->is_dual = options.is_dual;
+    staging->rounds = options.rounds;
+    staging->allow_tf32 = options.allow_tf32;
     Tile **none = ARENA_ARRAY(arena, Tile *, function->parameter_count + 1);
     interp_begin(folding, memory_new(arena), function, none, (const int64_t[3]){1, 1, 1});
     if (setjmp(staging->stop)) return staging->error;
@@ -437,7 +442,7 @@ Error lower_function(Arena *arena, const Function *function, Tile *const *argume
     if (staging->text.size > LONGEST_TEXT)
         stage_refuse(staging, "a kernel that is %zu characters of text", staging->text.size);
     Buffer text = buffer_new(arena);
-    prelude_write(&text, staging->has_op, staging->draws, is_dual);
+    prelude_write(&text, staging);
     buffer_puts(
         &text,
         "KERNEL void " LOWERED_NAME "(TadLaunch *launch) {\n"
@@ -455,7 +460,7 @@ Error lower_function(Arena *arena, const Function *function, Tile *const *argume
     buffer_puts(&text, "        __syncthreads();\n    }\n}\n");
     *lowered = (Lowered){.text = buffer_text(&text),
                          .room = staging->most,
-                         .room_bytes = is_dual ? 16 : 8,
+                         .room_bytes = options.is_dual ? 16 : 8,
                          .widest = staging->widest,
                          .is_ordered = staging->is_ordered};
     return NULL;

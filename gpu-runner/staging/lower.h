@@ -17,6 +17,14 @@ typedef struct Lowered {
     bool is_ordered;     // one block is to run all programs, as their order counts
 } Lowered;
 
+/// What becomes of a number. Not both of tangents and rounding.
+typedef struct StagedNumbers {
+    bool is_dual;  // it has a tangent
+    bool
+        rounds;  // it is rounded to its type, as with the interpreter's `own_types`; else all floats are doubles
+    bool allow_tf32;  // the same of InterpOptions
+} StagedNumbers;
+
 /* What the kernel is given, field by field as the text declares it (prelude.c). */
 
 typedef struct LoweredBuffer {
@@ -61,8 +69,8 @@ typedef enum LoweredFault {
 } LoweredFault;
 
 /// `arguments`: one tile a parameter. Numbers and addresses of one element are read from the launch, so that one text serves all
-/// launches whose tiles differ in nothing else. `is_dual`: with tangents. A sentence that names the operation where one has no lowering.
-Error lower_function(Arena *arena, const Function *function, Tile *const *arguments, bool is_dual,
-                     Lowered *lowered);
+/// launches whose tiles differ in nothing else. A sentence that names the operation where one has no lowering.
+Error lower_function(Arena *arena, const Function *function, Tile *const *arguments,
+                     StagedNumbers options, Lowered *lowered);
 
 #endif

@@ -38,6 +38,9 @@ static const char *const declarations[] = {
     "#define tad_plus(a, b) ((a) + (b))\n",
     "#define tad_times(a, b) ((a) * (b))\n",
     "#endif\n",
+    "#ifdef TAD_ROUNDS\n",
+    "APART double tad_round_as(double value, int dtype);\n",
+    "#endif\n",
     "#define EACH(i, n) for (long long i = threadIdx.x; i < (n); i += blockDim.x)\n",
     "/* Of one element each thread has a variable of its own. */\n",
     "#define EACH_OR_ONE(i, n) for (long long i = (n) > 1 ? threadIdx.x : 0; i < (n); i += (n) > 1 ? blockDim.x : 1)\n",
@@ -207,6 +210,9 @@ static const char *const declarations[] = {
     "        seen = old;\n",
     "        value.integer = (long long)seen;\n",
     "        if (is_float) value.number = tad_updated(how, value.number, number);\n",
+    "#ifdef TAD_ROUNDS\n",
+    "        if (is_float) value.number = tad_round_as(value.number, dtype);\n",
+    "#endif\n",
     "        else value.integer = tad_updated_whole(how, value.integer, integer);\n",
     "        if (!is_float && bits == 32) value.integer = (long long)(int)value.integer;\n",
     "        if (!is_float && bits == -32) value.integer = (long long)(unsigned)value.integer;\n",
@@ -266,6 +272,19 @@ static const char *const declarations[] = {
     "    if (is_unsigned) return largest ? TAD_U(a) > TAD_U(b) : TAD_U(a) < TAD_U(b);\n",
     "    return largest ? a > b : a < b;\n",
     "}\n",
+};
+
+static const char *const rounding[] = {
+    "/* To so many bits behind the first, ties to even. */\n",
+    "APART double tad_to(double value, int mantissa, int lowest, double limit, int has_infinity) {\n",
+    "    if (!isfinite(value) || value == 0) return value;\n",
+    "    const int own = ilogb(value), exponent = own < lowest ? lowest : own;\n",
+    "    const double quantum = ldexp(1.0, exponent - mantissa);\n",
+    "    const double rounded = nearbyint(value / quantum) * quantum;\n",
+    "    if (fabs(rounded) <= limit) return rounded;\n",
+    "    return copysign(has_infinity ? TAD_INFINITY : limit, value);\n",
+    "}\n",
+    "DEVICE double tad_to_tf32(double value) { return tad_to(value, 10, -126, 1e300, 1); }\n",
 };
 
 static const char *const on_words[] = {
@@ -355,15 +374,36 @@ bool prelude_has_slope(int code) {
     return slope && !strstr(slope, "DIFFERENCE");  // a macro of the table's
 }
 
-void prelude_write(Buffer *text, const bool *has_op, bool draws, bool is_dual) {
+/// The types of floats, with what rounding to them needs.
+static void put_roundings(Buffer *text) {
+    for (size_t i = 0; i < sizeof rounding / sizeof *rounding; i++) buffer_puts(text, rounding[i]);
+    buffer_puts(text,
+                "APART double tad_round_as(double value, int dtype) {\n    switch (dtype) {\n");
+    for (int code = 0; code < DTYPE_COUNT; code++) {
+        DTypeCode dtype = (DTypeCode)code;
+        if (!dtype_code_is_float(dtype) || dtype_bits(dtype) >= 32) continue;
+        int bias;
+        double limit = float_limit(dtype, &bias);
+        bool has_infinity = dtype == DTYPE_FLOAT16 || dtype == DTYPE_BFLOAT16;
+        buffer_printf(text, "    case %d: return tad_to(value, %d, %d, %a, %d);\n", code,
+                      dtype_mantissa_bits(dtype), 1 - bias, limit, has_infinity);
+    }
+    buffer_printf(text, "    case %d: return (double)(float)value;\n", DTYPE_FLOAT32);
+    buffer_puts(text, "    default: return value;\n    }\n}\n");
+}
+
+void prelude_write(Buffer *text, const Staging *staging) {
+    bool is_dual = staging->is_dual;
     if (is_dual) buffer_puts(text, "#define TAD_DUAL 1\n");
+    if (staging->rounds) buffer_puts(text, "#define TAD_ROUNDS 1\n");
     buffer_printf(text, "#define TAD_PAGE %d\n", PAGE_ELEMENTS);
     for (size_t i = 0; i < sizeof declarations / sizeof *declarations; i++)
         buffer_puts(text, declarations[i]);
-    for (size_t i = 0; draws && i < sizeof on_words / sizeof *on_words; i++)
+    for (size_t i = 0; staging->draws && i < sizeof on_words / sizeof *on_words; i++)
         buffer_puts(text, on_words[i]);
+    if (staging->rounds) put_roundings(text);
     for (int code = 0; code < OP_COUNT; code++) {
-        if (!has_op[code]) continue;
+        if (!staging->has_op[code]) continue;
         Columns columns = columns_of(code);
         buffer_printf(text,
                       "DEVICE TadReal tad_%s(TadReal x, TadReal y, TadReal z) {\n"

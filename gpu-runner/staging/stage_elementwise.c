@@ -95,7 +95,7 @@ static const char *operand_text(Staging *staging, const Staged *operand, const S
                                 DTypeCode dtype) {
     const char *at = staged_broadcast_at(staging, operand, shape->rank, shape->dims, "i");
     if (operand->kind == TILE_POINTER) return at;
-    return stage_cast_text(staging, at, operand->dtype, dtype);
+    return stage_cast_at(staging, operand, at, dtype);
 }
 
 static const Staged *stage_integers(Staging *staging, OpCode code, const Staged *const *operands,
@@ -142,8 +142,10 @@ static const Staged *stage_floats(Staging *staging, OpCode code, const Staged *c
         if (staging->is_dual && !prelude_has_slope((int)code))
             stage_refuse(staging, "the derivative of %s", op_rows[code].id);
         staging->has_op[code] = true;
-        value = arena_printf(staging->arena, "tad_%s(%s, %s, %s)", op_rows[code].id, texts[0],
-                             texts[1], texts[2]);
+        value = stage_rounded(staging,
+                              arena_printf(staging->arena, "tad_%s(%s, %s, %s)", op_rows[code].id,
+                                           texts[0], texts[1], texts[2]),
+                              types.in);
     }
     Staged *result = staged_new(staging, TILE_NUMBER, types.result, shape.rank, shape.dims);
     stage_fill(staging, result, stage_cast_text(staging, value, types.in, types.result));

@@ -88,10 +88,9 @@ static const Staged *load_access(Staging *staging, const StageAccess *access, co
                      is_float ? "" : "_whole", access->address, (int)access->dtype, access->line);
     if (!is_float) read = stage_wrap(staging, read, access->dtype);
     stage_outputs_open(staging, result);
-    stage_outputs_close(
-        staging, result,
-        access->on ? arena_printf(staging->arena, "%s ? %s : %s", access->on, read, missing)
-                   : read);
+    const char *value =
+        access->on ? arena_printf(staging->arena, "%s ? %s : %s", access->on, read, missing) : read;
+    stage_outputs_close(staging, result, stage_rounded(staging, value, access->dtype));
     return result;
 }
 
@@ -132,7 +131,7 @@ static const char *stored_text(Staging *staging, const StageAccess *access, cons
             stage_refuse(staging, "a store of a larger tile than there are pointers");
         at = staged_broadcast_at(staging, value, rank, dims, "i");
     }
-    return stage_cast_text(staging, at, value->dtype, access->dtype);
+    return stage_cast_at(staging, value, at, access->dtype);
 }
 
 /// `for` each element that takes part; one element is the first thread's.

@@ -16,6 +16,28 @@ static const char *view_at(Staging *staging, const AxisView *view, const char *a
                         (long long)view->inner);
 }
 
+/// As a GPU adds: halves of each row to each other, every sum in the row's own type.
+static const Staged *sum_rounded(Staging *staging, const AxisView *view, const Staged *source,
+                                 Staged *result) {
+    if (view->length == 1) {
+        stage_fill(staging, result, staged_at(staging, source, view_at(staging, view, "0")));
+        return result;
+    }
+    const Staged *row = staged_new(staging, TILE_NUMBER, source->dtype, source->rank, source->dims);
+    stage_fill(staging, row, staged_at(staging, source, "i"));
+    const char *low = staged_at(staging, row, view_at(staging, view, "k")),
+               *high = staged_at(staging, row, view_at(staging, view, "(k + rest - rest / 2)")),
+               *sum = arena_printf(staging->arena, "%s + %s", low, high);
+    stage_outputs_open(staging, result);
+    stage_open(staging, "for (long long rest = %lld; rest > 1; rest -= rest / 2)",
+               (long long)view->length);
+    stage_line(staging, "for (long long k = 0; k < rest / 2; k++) %s = %s;", low,
+               stage_rounded(staging, sum, source->dtype));
+    stage_close(staging);
+    stage_outputs_close(staging, result, staged_at(staging, row, view_at(staging, view, "0")));
+    return result;
+}
+
 void stage_reduce_sum(Staging *staging, const Op *op) {
     const Staged *operand = staged_number(staging, op, 0);
     DTypeCode dtype = op->code == OP_SUM
@@ -24,6 +46,10 @@ void stage_reduce_sum(Staging *staging, const Op *op) {
     const Staged *source = stage_cast(staging, operand, dtype);
     AxisView view = view_of(staging, op, source, staged_flag(staging, op, "keep_dims", false));
     Staged *result = staged_new(staging, TILE_NUMBER, dtype, view.rank, view.dims);
+    if (staging->rounds && staged_is_float(source)) {
+        stage_result(staging, op, sum_rounded(staging, &view, source, result));
+        return;
+    }
     const char *next = staged_at(staging, source, view_at(staging, &view, "k"));
     stage_outputs_open(staging, result);
     stage_line(staging, staged_is_float(result) ? "%s sum = TAD_REAL(0.0);" : "%s sum = 0;",
@@ -101,7 +127,10 @@ void stage_scan(Staging *staging, const Op *op) {
     const char *x = staged_at(staging, source, at), *sign = product ? "*" : "+";
     const char *next =
         staged_is_float(source)
-            ? arena_printf(staging->arena, "tad_%s(%s, run)", product ? "times" : "plus", x)
+            ? stage_rounded(
+                  staging,
+                  arena_printf(staging->arena, "tad_%s(%s, run)", product ? "times" : "plus", x),
+                  dtype)
             : stage_wrap(
                   staging,
                   arena_printf(staging->arena, "(long long)(TAD_U(%s) %s TAD_U(run))", x, sign),
@@ -310,6 +339,17 @@ void stage_histogram(Staging *staging, const Op *op) {
 
 // --- matrix products ----------------------------------------------------------------------------------------------------
 
+/// An element of an operand, in TF32 where the interpreter has it so.
+static const char *dot_operand(Staging *staging, const Op *op, const Staged *tile, const char *at) {
+    const char *text =
+        stage_cast_text(staging, staged_at(staging, tile, at), tile->dtype, DTYPE_FLOAT64);
+    if (!staging->rounds || !staging->allow_tf32 || tile->dtype != DTYPE_FLOAT32) return text;
+    Str precision = staged_string(staging, op, "input_precision");
+    bool is_exact = str_starts(precision, "ieee") || str_starts(precision, "tf32x3") ||
+                    !staged_flag(staging, op, "allow_tf32", true);
+    return is_exact ? text : arena_printf(staging->arena, "tad_to_tf32(%s)", text);
+}
+
 void stage_dot(Staging *staging, const Op *op) {
     const Staged *a = staged_number(staging, op, 0), *b = staged_number(staging, op, 1),
                  *initial = staged_named(staging, op, "acc");
@@ -334,11 +374,9 @@ void stage_dot(Staging *staging, const Op *op) {
                                      (long long)dims[2], (long long)dims[2]);
     stage_outputs_open(staging, result);
     stage_line(staging, "TadReal sum = TAD_REAL(0.0);");
-    stage_line(staging,
-               "for (long long k = 0; k < %lld; k++) sum = tad_plus(sum, tad_times(%s, %s));",
-               (long long)depth,
-               stage_cast_text(staging, staged_at(staging, a, left), a->dtype, DTYPE_FLOAT64),
-               stage_cast_text(staging, staged_at(staging, b, right), b->dtype, DTYPE_FLOAT64));
+    stage_line(
+        staging, "for (long long k = 0; k < %lld; k++) sum = tad_plus(sum, tad_times(%s, %s));",
+        (long long)depth, dot_operand(staging, op, a, left), dot_operand(staging, op, b, right));
     stage_outputs_close(staging, result, "sum");
     const Staged *cast = stage_cast(staging, result, dtype);
     if (has_initial) {

@@ -225,14 +225,23 @@ const char *stage_wrap(Staging *staging, const char *text, DTypeCode dtype) {
     return arena_printf(staging->arena, "(long long)(%s)(%s)", types[dtype], text);
 }
 
+const char *stage_rounded(Staging *staging, const char *text, DTypeCode dtype) {
+    if (!staging->rounds || dtype == DTYPE_FLOAT64 || !dtype_code_is_float(dtype)) return text;
+    return arena_printf(staging->arena, "tad_round_as(%s, %d)", text, (int)dtype);
+}
+
 const char *stage_cast_text(Staging *staging, const char *at, DTypeCode from, DTypeCode to) {
     Arena *arena = staging->arena;
     if (dtype_code_is_float(to)) {
-        if (dtype_code_is_float(from)) return at;
-        return arena_printf(arena,
-                            from == DTYPE_UINT64 ? "TAD_REAL((double)(unsigned long long)(%s))"
-                                                 : "TAD_REAL((double)(%s))",
-                            at);
+        if (from == to) return at;
+        if (dtype_code_is_float(from)) return stage_rounded(staging, at, to);
+        return stage_rounded(staging,
+                             arena_printf(arena,
+                                          from == DTYPE_UINT64
+                                              ? "TAD_REAL((double)(unsigned long long)(%s))"
+                                              : "TAD_REAL((double)(%s))",
+                                          at),
+                             to);
     }
     if (!dtype_code_is_float(from)) return stage_wrap(staging, at, to);
     if (to == DTYPE_INT1) return arena_printf(arena, "(long long)(TAD_V(%s) != 0)", at);
@@ -242,17 +251,24 @@ const char *stage_cast_text(Staging *staging, const char *at, DTypeCode from, DT
                         stage_wrap(staging, whole, to));
 }
 
+const char *stage_cast_at(Staging *staging, const Staged *staged, const char *at, DTypeCode to) {
+    bool is_open = staged->is_weak && staged->dtype == to;  // no type has been its own yet
+    return is_open ? stage_rounded(staging, at, to)
+                   : stage_cast_text(staging, at, staged->dtype, to);
+}
+
 const Staged *stage_cast(Staging *staging, const Staged *source, DTypeCode dtype) {
     bool is_same = source->dtype == dtype && !source->is_weak;
     if (source->kind == TILE_NUMBER && (is_same || source->tile)) {
         if (is_same) return source;
-        Tile *tile = tile_cast(&staging->folding->pool,
-                               tile_retain((Tile *)(uintptr_t)source->tile), dtype, false);
+        Tile *tile =
+            tile_cast(&staging->folding->pool, tile_retain((Tile *)(uintptr_t)source->tile), dtype,
+                      staging->rounds);
         tile->is_weak = false;
         return staged_known(staging, tile);
     }
     bool is_copy = dtype_code_is_float(dtype) && dtype_code_is_float(source->dtype);
-    if (is_copy) {
+    if (is_copy && (!staging->rounds || dtype == DTYPE_FLOAT64)) {
         Staged *same = ARENA_NEW(staging->arena, Staged);
         *same = *source;
         same->dtype = dtype;
@@ -261,7 +277,7 @@ const Staged *stage_cast(Staging *staging, const Staged *source, DTypeCode dtype
     }
     Staged *result = staged_new(staging, TILE_NUMBER, dtype, source->rank, source->dims);
     stage_fill(staging, result,
-               stage_cast_text(staging, staged_at(staging, source, "i"), source->dtype, dtype));
+               stage_cast_at(staging, source, staged_at(staging, source, "i"), dtype));
     return result;
 }
 

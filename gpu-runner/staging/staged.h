@@ -30,6 +30,8 @@ typedef struct Staging {
     Staged **values;
     Interp *folding;        // computes what is known
     bool is_dual;           // numbers have tangents
+    bool rounds;            // numbers are rounded to their types
+    bool allow_tf32;        // and those of float32 products to TF32
     bool has_op[OP_COUNT];  // whose function the text needs
     bool draws;             // the text needs functions on words of bits (prelude.c)
     bool is_ordered;        // programs have to run in the interpreter's order
@@ -89,7 +91,10 @@ void stage_outputs_open(Staging *staging, const Staged *result);
 void stage_outputs_close(Staging *staging, const Staged *result, const char *value);
 /// The element `at` (an expression) under another type, as Triton's casts.
 const char *stage_cast_text(Staging *staging, const char *at, DTypeCode from, DTypeCode to);
+const char *stage_cast_at(Staging *staging, const Staged *staged, const char *at, DTypeCode to);
 const Staged *stage_cast(Staging *staging, const Staged *source, DTypeCode dtype);
+/// A number (its text) rounded to its type, where numbers are.
+const char *stage_rounded(Staging *staging, const char *text, DTypeCode dtype);
 const char *stage_wrap(Staging *staging, const char *text, DTypeCode dtype);
 
 /// Operands by position (NULL where omitted or None) or by the row's parameter name.
@@ -109,9 +114,9 @@ int staged_axis(Staging *staging, const Op *op, const char *name, int rank, int 
 /// Arithmetic on tiles as the operator does it.
 const Staged *stage_apply(Staging *staging, OpCode code, const Staged *const *operands, int count);
 
-/// Declarations, checked access to memory, and a function for each element-wise operation that `has_op` marks.
-/// `draws`: functions on words of bits, too, by which random numbers are made.
-void prelude_write(Buffer *text, const bool *has_op, bool draws, bool is_dual);
+/// Declarations, checked access to memory, and functions: of each element-wise operation that `has_op` marks, and those on words of bits
+/// where they are needed.
+void prelude_write(Buffer *text, const Staging *staging);
 /// Whether the function of an operation can have a tangent.
 bool prelude_has_slope(int code);
 

@@ -220,6 +220,50 @@ def test_bit_by_bit_as_the_interpreter(name: str, cpu: Runner, cuda: Runner) -> 
     assert got["buffers"] == wanted["buffers"]
 
 
+# Each type's rounding: of arithmetic, sums, scans, products, casts, stores and atomics.
+ROUNDED = """
+def k(X, Y, N, Out, M, n, scale, BLOCK: tl.constexpr):
+    r = tl.arange(0, 16)
+    a = tl.load(X + r[:, None] * 16 + r[None, :])
+    b = tl.load(Y + r[:, None] * 16 + r[None, :])
+    c = tl.dot(a, b) + 0.1
+    d = tl.dot(a, b, input_precision="ieee")
+    h = (a * scale + b / 3).to(tl.TYPE)
+    s = tl.sum(h * h - 0.3, axis=1)
+    t = tl.cumsum(h.to(tl.float32), axis=0) * 1e-3
+    u = tl.where(h > 0.2, h * 1e3, h / 7) - tl.load(N + r)[None, :]
+    tl.store(Out + r[:, None] * 16 + r[None, :], c + t)
+    tl.store(Out + 256 + r, s)
+    tl.atomic_add(Out + 272 + r % 4, tl.sum((u * u).to(tl.float32), axis=0), mask=r < 1)
+    tl.store(Out + 280 + r, tl.max(u, axis=1))
+    tl.store(M + r, (tl.sum(d, axis=1) * 4096).to(tl.int32))
+"""
+
+
+TYPED = [
+    *(
+        (name, dtype)
+        for name in ("float16", "bfloat16", "float8e4nv")
+        for dtype in ("fp32", "bf16")
+    ),
+    *((name, "fp32") for name in ("arithmetic", "rows", "products", "programs", "combined")),
+]
+
+
+@pytest.mark.parametrize(("name", "dtype"), TYPED)
+def test_numbers_of_their_own_types(name: str, dtype: str, cpu: Runner, cuda: Runner) -> None:
+    given = parameters(name, None if name in KERNELS else ROUNDED.replace("TYPE", name))
+    for key in ("X", "Y", "Out"):
+        given["arguments"][key]["dtype"] = dtype
+    wanted = cpu.ask("run", {**given, "own_types": True})["result"]
+    got = cuda.ask("run", {**given, "own_types": True})["result"]
+    assert (got["cuda"]["launches"], got["cuda"].get("refused")) == (1, None)
+    assert got["buffers"] == wanted["buffers"]
+    exact = cpu.ask("run", given)["result"]["buffers"]
+    if name not in KERNELS:
+        assert exact != wanted["buffers"], "rounding is seen"
+
+
 @pytest.mark.parametrize(
     ("body", "words"),
     [
@@ -335,10 +379,12 @@ def nvrtc(stand_in: str) -> Iterator[Runner]:
     started.end()
 
 
+@pytest.mark.parametrize("own_types", [False, True])
 @pytest.mark.parametrize("name", [*KERNELS, "functions"])
-def test_nvidia_compiles_it(name: str, nvrtc: Runner) -> None:
+def test_nvidia_compiles_it(name: str, own_types: bool, nvrtc: Runner) -> None:
     functions = f"\ndef k(X, Y, N, Out, M, n, scale, BLOCK: tl.constexpr):{FUNCTIONS}"
     given = parameters(name, functions if name == "functions" else None)
     given["source"] = "from triton.language.extra import libdevice\n" + given["source"]
+    given["own_types"] = own_types
     refused = nvrtc.ask("run", given)["result"]["cuda"]["refused"]
     assert refused.startswith("loading the kernel: "), refused

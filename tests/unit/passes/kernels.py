@@ -214,6 +214,17 @@ def runs_of_a_weight(x, w, y, n, size, count, B: tl.constexpr):
     tl.store(y + at, tl.load(x + at, mask=at < n, other=0.0) * s * s, mask=at < n)
 
 
+# tad: x=f32[10, 5], y=f32[10, 5], T=5, BLOCK=8, grid=(10,)
+@triton.jit
+def rows_cut_further(x, y, T, BLOCK: tl.constexpr):
+    """The mask says where a row ends, and which of its elements count."""
+    row = tl.program_id(0)
+    cols = tl.arange(0, BLOCK)
+    keep = (cols < T) & (cols <= row % T)
+    v = tl.load(x + row * T + cols, mask=keep, other=0.0)
+    tl.store(y + row * T + cols, tl.sin(v) * v, mask=cols < T)
+
+
 # tad: q=f32[8, 16], k=f32[24, 16], lse=f32[8], slope=f32[8], y=f32[8], n=21, D=16, B=8, grid=(1,)
 @triton.jit
 def exponentials_of_products(q, k, lse, slope, y, n, D: tl.constexpr, B: tl.constexpr):

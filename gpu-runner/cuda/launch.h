@@ -22,7 +22,7 @@ typedef struct CudaCall {
     const int64_t *grid;     // of three axes
     bool reversed;           // the last program comes first
     bool in_order;           // one program after the other: they meet in memory
-    StagedNumbers numbers;    // their tangents are dense.h's
+    StagedNumbers numbers;   // their tangents are dense.h's
     const VirtualMemory *
         footprint;  // memory after the same launch by the interpreter, which says what is touched; NULL: buffers are as large as they say
 } CudaCall;

@@ -11,12 +11,12 @@
 #include "base/escape.h"
 #include "base/json.h"
 #include "features/features.h"
+#include "server/report/cost_json.h"
 #include "server/settings/result.h"
 #include "server/settings/settings.h"
 #include "server/system/files.h"
 #include "server/system/target.h"
 #include "server/text/resolve.h"
-#include "server/report/cost_json.h"
 
 enum { MOST_STEPS = 20000000 };
 

@@ -32,7 +32,7 @@ static uint32_t span(const ThreadLayout *layout, int axis, int first, int count)
 
 ThreadLayout layout_blocked(const int64_t *shape, int rank, int fastest, int64_t run, int warps) {
     ThreadLayout layout = layout_of(shape, rank);
-    int order[TYPE_MAX_RANK], count = 0;
+    int order[TYPE_MAX_RANK] = {0}, count = 0;
     if (!layout.is_known) return layout;
     order[count++] = layout.fastest = fastest;
     for (int i = rank - 1; i >= 0; i--)

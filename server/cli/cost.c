@@ -1,4 +1,5 @@
 // `--cost FILE[:KERNEL]`: what kernels move and compute, estimated without running anything; with `--sizes` counted for one launch.
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,8 +104,8 @@ static Error read_arguments(CostRun *run, const Kernel *kernel, Binding *binding
 /// An option of the launch that `--sizes` says.
 static int count_of(const CostRun *run, const char *name, int unasked) {
     const char *text = size_of(run, name);
-    int count = text ? atoi(text) : 0;
-    return count > 0 ? count : unasked;
+    long count = text ? strtol(text, NULL, 10) : 0;
+    return count > 0 && count <= INT_MAX ? (int)count : unasked;
 }
 
 static Json *counted_json(Arena *arena, const Counts *counts) {

@@ -93,7 +93,7 @@ function(tad_unit_tests)
         set_target_properties(unit-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
                               ${CMAKE_BINARY_DIR}/unit)
         add_test(NAME ${name} COMMAND unit-${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-        set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS "${libraries}")
+        set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS "${libraries}")
     endforeach()
 endfunction()
 

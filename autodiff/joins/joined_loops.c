@@ -111,7 +111,9 @@ static Value *copied(Joining *join, Builder *b, int side, Value *value, Map *val
     if (!is_inside(join, side, value)) return outside_value(join, side, value);
     const Op *op = value->op;
     CopyPlace into = {join, b, side, values};
-    bool can_be = op && join->left-- > 0 &&
+    bool is_apart =
+        op && op->code == OP_LOAD && b->region != join->b.region;  // a branch loads nothing
+    bool can_be = op && !is_apart && join->left-- > 0 &&
                   (op->code == OP_IF || op_is_stable_load(join->function, op) ||
                    (op_is_pure(op) && !op->region_count));
     if (!can_be || !op_walk_captured(op, copy_captured, &into)) {

@@ -150,7 +150,7 @@ def test_an_upstream_gradient_is_read_where_it_counts(tmp_path: Path) -> None:
     kernel, _ = written(tmp_path, *LOADED["below the diagonal"])
     masks = re.findall(r"tl\.(?:load|store)\(.*mask=([^,)]*)", kernel)
     assert len(masks) == 3
-    assert len(set(masks)) == 1
+    assert set(masks) <= {masks[0], "stored"}  # zeros beside the gradient are stored, too
 
 
 NOT_LOADED: dict[str, tuple[str, list[tuple[str, str]]]] = {

@@ -313,7 +313,29 @@ def walk(name: str, n: int) -> str:
     return kernel(name, [OFFSETS, LOAD, "v0 = x", "v1 = x * x", *lines, f"x = v{n - 1}", STORE])
 
 
+def stages(name: str, n: int) -> str:
+    """A number that the launches of the file choose between."""
+    lines = [OFFSETS, LOAD, "for i in range(0, S, 1):\n        x = x * 0.5"]
+    lines += ["for i in range(S, 2 * S, 1):\n        x = x + 1.0", STORE]
+    text = kernel(name, lines, "S: tl.constexpr")
+    calls = [f"{name}[(1,)](x, y, n, {i}, B=16)" for i in range(n - 1)]
+    return text + launcher(name, calls, given=str(n))
+
+
+def long_number(name: str, n: int) -> str:
+    return stages(name, 2).replace("n, 2, B=16", f"n, {'1' * n}, B=16")
+
+
+def flags(name: str, n: int) -> str:
+    steps = [f"if F{i}:\n        o = o + {i}" for i in range(n)]
+    return kernel(name, [OFFSETS, *steps, LOAD, STORE], numbered("F{i}: tl.constexpr", n))
+
+
 EDGES = {
+    "LAUNCH_MOST_VALUES": stages,
+    "NUMBER_MOST_DIGITS": long_number,
+    "FLAGS_MOST": flags,
+    "MASK_MOST_TERMS": mask_parts,
     "TYPE_MAX_RANK": rank,
     "PROGRAM_AXES": grid,
     "LOOPS_MOST_NESTED": loops,

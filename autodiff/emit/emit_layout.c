@@ -53,6 +53,23 @@ static size_t skip_string(const char *text, size_t i) {
     return i;
 }
 
+/// Past the names that begin at `i` with a word of Python's that commas may follow: `for a, b in`, `lambda a, b:`; or `i` itself.
+static size_t skip_names(const char *text, size_t i, size_t size) {
+    bool is_each = strncmp(text + i, "for ", 4) == 0,
+         is_lambda = strncmp(text + i, "lambda ", 7) == 0;
+    if ((i && (byte_is_word(text[i - 1]) || text[i - 1] == '.')) || (!is_each && !is_lambda))
+        return i;
+    int depth = 0;
+    for (size_t k = i; k < size; k++) {
+        k = skip_string(text, k);
+        if (k >= size) break;
+        depth += opens(text[k]) - closes(text[k]);
+        bool ends = is_each ? strncmp(text + k, " in ", 4) == 0 : text[k] == ':';
+        if (ends && depth == 0) return k;
+    }
+    return i;
+}
+
 /// The loosest operators outside of brackets: how tightly they bind (LOOSEST when there are none) and how many there are.
 static int outer_operators(const char *text, int *count) {
     int depth = 0, loosest = LOOSEST;
@@ -113,7 +130,7 @@ static void layout_arguments(Layout *layout, int indent, const char *text, size_
     int depth = 0;
     size_t from = 0;
     for (size_t i = 0; i <= size; i++) {
-        if (i < size) i = skip_string(text, i);
+        if (i < size) i = skip_names(text, skip_string(text, i), size);
         char c = i < size ? text[i] : ',';
         depth += opens(c) - closes(c);
         if (c != ',' || depth) continue;
@@ -131,7 +148,7 @@ static void layout_arguments(Layout *layout, int indent, const char *text, size_
 static bool has_comma(const char *text, size_t size) {
     int depth = 0;
     for (size_t i = 0; i < size; i++) {
-        i = skip_string(text, i);
+        i = skip_names(text, skip_string(text, i), size);
         if (i >= size) break;
         depth += opens(text[i]) - closes(text[i]);
         if (text[i] == ',' && depth == 0) return true;
@@ -186,7 +203,10 @@ static void break_operators(Layout *layout, int indent, const char *head, const 
         if (!text[i]) break;
         depth += opens(text[i]) - closes(text[i]);
         size_t size;
-        if (depth || text[i] != ' ' || operator_at(text + i + 1, &size) != loosest) continue;
+        if (depth || text[i] != ' ') continue;
+        int precedence = operator_at(text + i + 1, &size);
+        bool is_condition = from && loosest == EACH && precedence == CHOICE;  // of a comprehension
+        if (precedence != loosest && !is_condition) continue;
         layout_in_brackets(layout, indent, head, arena_strndup(arena, text + from, i - from), "");
         head = arena_printf(arena, "%.*s ", (int)size, text + i + 1);
         from = i + 1 + size + 1;

@@ -50,6 +50,38 @@ def test_formatted(written: dict[Path, Path]) -> None:
     assert run.returncode == 0, run.stderr
 
 
+CHOICES = """import triton
+import triton.language as tl
+
+
+@triton.autotune(configs=[CONFIG], key=["n"])
+@triton.jit
+def square(x_ptr, y_ptr, n, BLOCK: tl.constexpr, REST_OF_IT: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs, mask=offs < n)
+    tl.store(y_ptr + offs, x * x, mask=offs < n)
+"""
+
+
+@pytest.mark.parametrize(
+    "configurations",
+    [
+        'triton.Config({"BLOCK": b, "REST_OF_IT": 1}, num_warps=w) for b, w in ((256, 2), (512, 4))',
+        'triton.Config({"BLOCK": b, "REST_OF_IT": 1}, num_warps=w) for (b, o), w in [((256, o), 2)] '
+        "for o in range(2) if b * w < 10000 and b > 7",
+        '*map(lambda b, w: triton.Config({"BLOCK": b, "REST_OF_IT": 1}, num_warps=w), (256,), (2,))',
+    ],
+    ids=["two names", "two loops and a condition", "lambda"],
+)
+def test_commas_between_names(configurations: str, tmp_path: Path) -> None:
+    """A comma of `for a, b in` or of `lambda a, b:` ends no item."""
+    path, target = tmp_path / "tuned.py", tmp_path / "tuned_backward.py"
+    path.write_text(CHOICES.replace("CONFIG", configurations))
+    assert ruff(*FORMAT, path).returncode == 0
+    assert tad("--backward", path, "--no-proof", "-o", target).returncode == 0
+    assert ruff(*FORMAT, "--diff", target).stdout == ""
+
+
 def test_no_findings_of_ruff(written: dict[Path, Path]) -> None:
     """No unused import, no name that nobody defines, nothing that does not parse."""
     run = ruff(*CHECK, *written.values())

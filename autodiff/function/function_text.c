@@ -363,6 +363,7 @@ static void class_gradient(Arena *arena, Buffer *out, const LaunchPlan *plan,
     const BackwardArgument *twin = gradient_twin(arena, plan, gradient);
     const char *apart =
         stored || is_added_to(plan, gradient) ? NULL : apart_text(arena, plan, gradient);
+    if (!stored) stored = stored_by_all_text(arena, plan, gradient);
     const char *filled = filled_text(arena, plan, gradient);
     if (filled) {
         target = arena_printf(arena, "%s, %s = ", gradient->name, plan_name(arena, plan, "fills"));

@@ -110,6 +110,43 @@ const char *stored_text(Arena *arena, const LaunchPlan *plan, const BackwardArgu
     return text ? arena_printf(arena, "stored=%s", named_text(arena, plan, text)) : NULL;
 }
 
+/// A claim as Python over `meta`, what a tuner chose, and `grid`, three numbers; NULL where that does not tell.
+static const char *claim_of_choice(Arena *arena, const LaunchPlan *plan, const char *claim,
+                                   const char *meta, const char *grid) {
+    Buffer out = buffer_new(arena);
+    for (const char *at = claim; *at;) {
+        size_t size = name_size(at);
+        int axis = axis_at(at);
+        Str name = {at, size};
+        bool is_tuned = size && kernel_tunes(plan->kernel, name);
+        if (axis < 0 && size && !is_tuned && !name_is_passed(plan, name)) return NULL;
+        if (axis >= 0)
+            buffer_printf(&out, "%s[%d]", grid, axis);
+        else if (is_tuned)
+            buffer_printf(&out, "%s[\"%.*s\"]", meta, STR_ARGS(name));
+        else
+            buffer_add(&out, at, size ? size : 1);
+        at += axis >= 0 ? sizeof "grid.0" - 1 : size ? size : 1;
+    }
+    return buffer_text(&out);
+}
+
+const char *stored_by_all_text(Arena *arena, const LaunchPlan *plan,
+                               const BackwardArgument *gradient) {
+    const FunctionDefinition *kernel = plan->kernel;
+    int parameter = parameter_find(kernel, str_from(gradient->of));
+    bool is_asked = kernel->is_autotuned && !kernel->has_heuristics &&
+                    !plan->backward->is_untuned && gradient->use == ARGUMENT_GRADIENT &&
+                    gradient->stored && !gradient->is_parts && !gradient->is_float32;
+    if (!is_asked || parameter < 0 || plan->is_part[parameter]) return NULL;
+    const char *meta = plan_name(arena, plan, "meta"), *grid = plan_name(arena, plan, "grid");
+    const char *claim = claim_of_choice(arena, plan, gradient->stored, meta, grid);
+    if (!claim) return NULL;
+    return arena_printf(arena, "stored=_stored_by_all(%s, %s, %s.grid, lambda %s, %s: %s)",
+                        gradient->of, plan->backward->launches[0].kernel, plan->ctx, meta, grid,
+                        claim);
+}
+
 const char *filled_text(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient) {
     int most_axis;
     bool is_always = !gradient->stored && !gradient->is_float32 && !gradient->is_parts &&

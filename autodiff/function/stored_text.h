@@ -6,6 +6,10 @@
 
 /// `stored=[(step, length), ...]`; NULL where the launcher does not know what it is made of.
 const char *stored_text(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient);
+/// The same where a tuner chooses blocks or grid: what is stored whatever it chooses, which the Function may find to be unknown (None) when
+/// it runs. NULL where it cannot ask.
+const char *stored_by_all_text(Arena *arena, const LaunchPlan *plan,
+                               const BackwardArgument *gradient);
 /// The same of what a kernel stores under its flag ARGUMENT_FILL; NULL where the Function does not set that.
 const char *filled_text(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient);
 /// `apart=[(step, length), ...]`: ranges of the elements that a kernel of a launched file touches at most, of which no two sums are one

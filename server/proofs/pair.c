@@ -177,20 +177,52 @@ static const BackwardArgument *argument_passed(Derived *derived, const BackwardL
 
 // --- What a Function does not set to 0
 
-/// Python as it stands, but for the grid, whose axes are `grid.0` and so on in a request.
-static void ranges_write(const Source *source, SyntaxNode node, Buffer *text) {
-    Str whole = node_text(source, node);
-    SyntaxKind kind = node_kind(node);
-    SyntaxNode of = kind == SYNTAX_SUBSCRIPT ? node_field(node, "value") : node;
-    Str name = node_text(source, of);
-    uint32_t count = kind == SYNTAX_ATTRIBUTE ? 0 : node_all_child_count(node);
-    if (kind == SYNTAX_SUBSCRIPT && (str_ends(name, ".grid") || str_starts(name, "programs")))
-        buffer_printf(text, "grid.%.*s ",
-                      STR_ARGS(node_text(source, node_field(node, "subscript"))));
-    else if (count == 0)
-        buffer_printf(text, "%.*s ", STR_ARGS(whole));
+/// What a lambda calls the tuner's choice and the grid; empty outside of one.
+typedef struct ChoiceNames {
+    Str meta, grid;
+} ChoiceNames;
+
+static ChoiceNames choice_names(const Source *source, SyntaxNode lambda) {
+    SyntaxNode parameters = node_field(lambda, "parameters");
+    bool are_two = !node_is_null(parameters) && node_child_count(parameters) == 2;
+    if (!are_two) return (ChoiceNames){0};
+    return (ChoiceNames){node_text(source, node_child(parameters, 0)),
+                         node_text(source, node_child(parameters, 1))};
+}
+
+/// `grid[0]` or `meta["BLOCK"]`, as `grid.0` or `BLOCK` in a request; false: something else.
+static bool subscript_write(const Source *source, SyntaxNode node, ChoiceNames names,
+                            Buffer *text) {
+    Str name = node_text(source, node_field(node, "value")),
+        index = node_text(source, node_field(node, "subscript"));
+    bool is_choice = names.meta.size && str_equal(name, names.meta) && index.size > 2;
+    if (is_choice)
+        buffer_printf(text, "%.*s ", (int)index.size - 2, index.data + 1);
+    else if (str_ends(name, ".grid") || str_starts(name, "programs") ||
+             (names.grid.size && str_equal(name, names.grid)))
+        buffer_printf(text, "grid.%.*s ", STR_ARGS(index));
     else
-        for (uint32_t i = 0; i < count; i++) ranges_write(source, node_all_child(node, i), text);
+        return false;
+    return true;
+}
+
+/// Python as it stands, but for the grid, whose axes are `grid.0` and so on in a request. What holds for each choice of a tuner is what
+/// the lambda gives that is passed last.
+static void ranges_write(const Source *source, SyntaxNode node, ChoiceNames names, Buffer *text) {
+    SyntaxKind kind = node_kind(node);
+    if (kind == SYNTAX_CALL) {
+        SyntaxNode arguments = node_field(node, "arguments");
+        uint32_t last = node_child_count(arguments);
+        SyntaxNode lambda = last ? node_child(arguments, last - 1) : node;
+        if (node_kind(lambda) == SYNTAX_LAMBDA) {
+            ranges_write(source, node_field(lambda, "body"), choice_names(source, lambda), text);
+            return;
+        }
+    }
+    if (kind == SYNTAX_SUBSCRIPT && subscript_write(source, node, names, text)) return;
+    uint32_t count = kind == SYNTAX_ATTRIBUTE ? 0 : node_all_child_count(node);
+    if (count == 0) buffer_printf(text, "%.*s ", STR_ARGS(node_text(source, node)));
+    for (uint32_t i = 0; i < count; i++) ranges_write(source, node_all_child(node, i), names, text);
 }
 
 typedef struct StoredClaim {
@@ -226,7 +258,7 @@ static bool visit_claim(void *context, SyntaxNode node) {
             !str_is(node_text(claim->source, node_field(argument, "name")), "stored"))
             continue;
         claim->is_found = true;
-        ranges_write(claim->source, node_field(argument, "value"), claim->text);
+        ranges_write(claim->source, node_field(argument, "value"), (ChoiceNames){0}, claim->text);
     }
     return false;
 }

@@ -12,10 +12,11 @@ import re
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from tests.emitted.plan import Runner, derived, tad
+from tests.emitted.plan import Runner, derived, helper_texts, tad
 from tests.oracle.pool import PYTHON
 
 HEAD = "import triton\nimport triton.language as tl\n\n"
@@ -305,6 +306,72 @@ def test_what_is_not_known_to_be_0_is_not_proved(module: Path, allocation: str) 
     run = tad("--check", "--grad", module)
     module.write_text(text)
     assert "22 proved" in run.stdout and "are 0 at first is not known" in run.stdout, run.stdout
+
+
+TUNED = """
+
+@triton.autotune(
+    configs=[triton.Config({"BLOCK": b}, num_warps=w) for b, w in ((32, 4), (64, 8))], key=["n"]
+)
+@triton.jit
+def tuned(x, y, stride, n, meta, BLOCK: tl.constexpr):
+    o = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(x + tl.program_id(0) * stride + o, mask=o < n)
+    tl.store(y + tl.program_id(0) * n + o, a * a * meta, mask=o < n)
+"""
+CLAIM = "lambda meta_, grid: [ (1, min(grid[1] * meta_[\"BLOCK\"], n)), (stride, grid[0]) ]"
+
+
+def test_a_tuner_is_asked_what_all_its_choices_store(tmp_path: Path) -> None:
+    source, module = tmp_path / "tuned.py", tmp_path / "tuned_backward.py"
+    source.write_text(HEAD + TUNED)
+    assert tad("--backward", source, "--no-proof", "-o", module).returncode == 0
+    text = module.read_text()
+    compile(text, str(module), "exec")
+    said = re.sub(r"\s+", " ", text)
+    assert f"stored=_stored_by_all( x, tuned_backward, ctx.grid, {CLAIM}" in said
+    assert "1 proved" in tad("--check", "--grad", module).stdout
+    module.write_text(text.replace('* meta_["BLOCK"], n)', '* meta_["BLOCK"], n) + 1'))
+    assert REFUTED.search(tad("--check", "--grad", module).stdout)
+
+
+class Tuner:
+    def __init__(self, *blocks: int) -> None:
+        self.configs = [SimpleNamespace(kwargs={"BLOCK": block}) for block in blocks]
+        self.fn = None
+
+
+@pytest.mark.parametrize(
+    "blocks, programs, number, said",
+    [
+        ((32, 64), lambda meta: (-(-(1 << 18) // meta["BLOCK"]),), 1 << 18, [(1, 1 << 18)]),
+        ((32, 64), lambda meta: (1 << 13,), 1 << 18, [(1, 1 << 18)]),
+        ((32, 64), (1 << 12,), 1 << 18, None),
+        ((), (7,), 1 << 18, None),
+        ((32, 64), (1 << 13,), (1 << 18) - 1, None),
+    ],
+    ids=["by block", "for all", "differ", "no choice", "small"],
+)
+def test_what_choices_store_has_to_be_the_same(
+    blocks: tuple[int, ...],
+    programs: object,
+    number: int,
+    said: list[tuple[int, int]] | None,
+    tmp_path: Path,
+) -> None:
+    source = tmp_path / "tuned.py"
+    source.write_text(HEAD + TUNED)
+    names: dict[str, Callable] = {}
+    written = tad("--backward", source, "--no-proof").stdout
+    exec(helper_texts(written, "_stored_by_all", "_choices_of"), names)
+    end = 1 << 18
+    found = names["_stored_by_all"](
+        Sizes(number),
+        Tuner(*blocks),
+        programs,
+        lambda meta, grid: [(1, min(grid[0] * meta["BLOCK"], end))],
+    )
+    assert found == said
 
 
 Ranges = list[tuple[int, int]]

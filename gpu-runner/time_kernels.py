@@ -144,22 +144,23 @@ class Timer:
     def chosen(self, launch):
         """Sizes, grid and options as the written Function chooses them on this GPU, or as the forward has them."""
         own = launch.get("own")
+        grid = tuple(int(size) for size in launch.get("grid", self.grid))
         if not own:
-            return {}, self.grid, self.options_of(launch)
+            return {}, grid, self.options_of(launch)
         said = {name: int(own[name]) for name in ("num_warps", "num_stages", "widest") if name in own}
         loop = own.get("loop")
         if loop:
             counts = {name: tuple(map(int, loop[name])) for name in ("products", "kept", "loaded", "divides")}
             counts |= {"rows": int(loop["rows"]), "owned": loop["is_owned"]}
             size, warps, stages = self.helpers["_loop_tile"](int(loop["size"]), self.tensors(loop), **counts, **said)
-            return {loop["name"]: size}, self.grid, {"num_warps": warps, "num_stages": stages}
+            return {loop["name"]: size}, grid, {"num_warps": warps, "num_stages": stages}
         row = own.get("row")
         if row:
             given = int(row["size"]), int(row["length"]), *self.tensors(row)
             said.pop("widest", None)
             size, warps = self.helpers["_row_block"](*given, lanes=int(row["lanes"]), **said)
             stages = {"num_stages": said["num_stages"]} if "num_stages" in said else {}
-            return {row["name"]: size}, self.grid, {"num_warps": warps, **stages}
+            return {row["name"]: size}, grid, {"num_warps": warps, **stages}
         sides = {role: own[role] for role in ("rows", "columns", "terms")}
         given = {
             role: (int(side["size"]), side["axis"], int(side["length"]), *self.tensors(side))

@@ -210,4 +210,5 @@ void blocks_describe(Arena *arena, Function *backward, Value *const *counts,
     products_describe(&blocks, launch);
     loops_describe(&blocks, launch);
     streams_describe(&blocks, launch);
+    turns_describe(&blocks, launch);
 }

@@ -126,6 +126,8 @@ void products_describe(Blocks *blocks, BackwardLaunch *launch);
 void loops_describe(Blocks *blocks, BackwardLaunch *launch);
 /// Gives the one free block that loops of a kernel without products go over its role, where there is one: streams.c.
 void streams_describe(Blocks *blocks, BackwardLaunch *launch);
+/// Says how many turns programs take, where all that the kernel does is one loop of them: turns.c.
+void turns_describe(Blocks *blocks, BackwardLaunch *launch);
 /// Where all loops over blocks of a size end; NULL: they have other ends.
 const Poly *blocks_end(const Blocks *blocks, const Value *size);
 /// Whether nothing of the launch is by program, and nothing is updated that a second run would find changed; `scratch`: but for memory

@@ -559,6 +559,7 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
             LIST_PUSH(arena, &call, arena_printf(arena, "num_stages=%s", tiles.stages));
     }
     const char *grid = has_tiles ? tiles.grid : arena_printf(arena, "%s.grid", plan->ctx);
+    grid = turns_grid_text(arena, plan, launch, grid);
     const char *launched = arena_printf(arena, "%s[%s]", launch->kernel, grid);
     statement_at(out, indent, "", call_lines(arena, launched, call.items, call.count, indent));
 }

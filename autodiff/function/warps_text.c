@@ -253,6 +253,21 @@ bool tiles_are_own(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *l
     return true;
 }
 
+bool turns_are_own(const LaunchPlan *plan, const BackwardLaunch *launch) {
+    bool is_tuned = plan->kernel->is_autotuned || plan->kernel->has_heuristics;
+    return launch->turns_end && !is_tuned && !launch->has_tiles &&
+           !plan->backward->single_axes[0] && has_names(plan, launch->turns_end) &&
+           has_names(plan, launch->turns_step);
+}
+
+const char *turns_grid_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
+                            const char *grid) {
+    if (!turns_are_own(plan, launch)) return grid;
+    bool is_each = strcmp(launch->turns_step, "1") == 0;
+    return arena_printf(arena, "_all_turns(%s, %s%s%s)", grid, launch->turns_end,
+                        is_each ? "" : ", ", is_each ? "" : launch->turns_step);
+}
+
 /// `rows=(BLOCK_K, None, K, (a_ptr,))`: the forward's size, the axis of the grid, how many there are, and the tensors.
 static const char *role_text(Arena *arena, const BackwardLaunch *launch, BlockRole role,
                              const char *keyword) {

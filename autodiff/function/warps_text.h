@@ -38,6 +38,11 @@ typedef struct TileNames {
 /// Whether a launch has tiles of its own; with their names.
 bool tiles_are_own(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
                    TileNames *names);
+/// Whether a launch has a program for each turn that programs of the forward take.
+bool turns_are_own(const LaunchPlan *plan, const BackwardLaunch *launch);
+/// The grid of a launch in Python, `grid` or one with a program for each turn.
+const char *turns_grid_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
+                            const char *grid);
 /// The statement that chooses them.
 const char *tiles_statement(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
                             int indent);

@@ -172,6 +172,9 @@ typedef struct BackwardLaunch {
     const LoopTile *loop;  // a block has the role BLOCK_LOOP; or NULL
     const char *
         stream;  // elements of `tile` for each lane of the block with the role BLOCK_STREAM, in Python; NULL: none has it
+    const char *turns_end,
+        *turns_step;  // the programs along the first axis take turns with `range(0, end, step)`, in Python over the forward's arguments,
+    // which is all that the kernel does: as many programs as turns are as right; NULL: it is not so
     bool is_precise;  // a product says how precise it is: of float32, it may take no tensor cores
     bool
         is_tuned_before;  // it runs in the configuration that the autotuner chose for the first launch

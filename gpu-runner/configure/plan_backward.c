@@ -337,6 +337,21 @@ static void put_own(const BackwardPlan *plan, const Json *launch, Json *json, Er
     if (*error) *error = arena_printf(plan->arena, "the tiles that it chooses: %s", *error);
 }
 
+/// A program along the first axis for each turn that the forward's programs take, where these are counted.
+static void put_turns(const BackwardPlan *plan, const Json *turns, Json *json, Error *error) {
+    const int64_t *programs = plan->forward->configuration->grid;
+    if (!turns || programs[0] < 1) return;
+    double end = expression(plan, turns, "end", error),
+           step = expression(plan, turns, "step", error);
+    if (*error || end < 1 || step < 1) return;
+    Json *grid = json_array(plan->arena);
+    json_push(grid, json_number(plan->arena,
+                                (double)(((int64_t)end + (int64_t)step - 1) / (int64_t)step)));
+    for (int axis = 1; axis < PROGRAM_AXES; axis++)
+        json_push(grid, json_number(plan->arena, (double)programs[axis]));
+    json_set(json, "grid", grid);
+}
+
 static Json *launch_json(BackwardPlan *plan, const Json *launch, Error *error) {
     const Json *sources = json_get(launch, "arguments");
     Json *json = json_object(plan->arena), *arguments = json_array(plan->arena);
@@ -362,6 +377,7 @@ static Json *launch_json(BackwardPlan *plan, const Json *launch, Error *error) {
     json_set(json, "arguments", arguments);
     if (!*error) put_options(plan, launch, json);
     if (!*error) put_own(plan, launch, json, error);
+    if (!*error) put_turns(plan, json_get(launch, "turns"), json, error);
     return json;
 }
 

@@ -359,7 +359,23 @@ static bool is_choice(const LaunchReader *reader, const PlanConfiguration *confi
 static int choices_of(const Json *launch) {
     const Json *tiles = json_get(launch, "tiles");
     const Json *sizes = tiles && tiles->count ? json_get(tiles->items[0], "sizes") : NULL;
-    return sizes ? sizes->count : 0;
+    if (sizes) return sizes->count;
+    return json_get(launch, "turns") ? 1 : 0;
+}
+
+/// As many programs along the first axis as there are turns for them, where these are counted.
+static bool count_turns(const LaunchReader *reader, const PlanConfiguration *configuration,
+                        const Json *turns, int64_t *programs) {
+    Error error = NULL;
+    if (!turns) return true;
+    double end = spec_number(reader->arena, configuration,
+                             str_from(json_get_string(turns, "end", "")), &error),
+           step = error ? 0
+                        : spec_number(reader->arena, configuration,
+                                      str_from(json_get_string(turns, "step", "")), &error);
+    if (error || step < 1) return false;
+    if (end > 0 && *programs > 0) *programs = ((int64_t)end + (int64_t)step - 1) / (int64_t)step;
+    return true;
 }
 
 /// One launch with the sizes of one choice; false where it has none, or the forward's.
@@ -391,6 +407,7 @@ static bool read_choice(const LaunchReader *reader, const PlanConfiguration *con
         if (grid[axis] < programs.forward[axis]) return false;
         if (programs.forward[axis]) grid[axis] = programs.own[axis];
     }
+    if (!count_turns(reader, configuration, json_get(json, "turns"), &grid[0])) return false;
     json_set(own, "kernel", json_get(json, "kernel"));
     json_set(own, "arguments", changed);
     if (!launch_read(reader, configuration, own, launch, error)) return false;

@@ -117,6 +117,14 @@ static Json *stream_json(Arena *arena, const BackwardLaunch *launch) {
     return tiles;
 }
 
+/// What the turns are counted by that programs of the forward take, and of which each has a program here.
+static Json *turns_json(Arena *arena, const BackwardLaunch *launch) {
+    Json *turns = json_object(arena);
+    json_set_string(turns, "end", launch->turns_end);
+    json_set_string(turns, "step", launch->turns_step);
+    return turns;
+}
+
 static Json *lanes_json(Arena *arena, LaneCount count) {
     Json *lanes = json_array(arena);
     json_push(lanes, json_string(arena, count.fixed));
@@ -192,6 +200,7 @@ static Json *launches_json(Arena *arena, const Backward *backward) {
         if (launch->has_tiles) json_set(json, "tiles", tiles_json(arena, launch));
         if (launch->loop) json_set(json, "tiles", loop_json(arena, launch));
         if (launch->stream) json_set(json, "tiles", stream_json(arena, launch));
+        if (turns_are_own(&plan, launch)) json_set(json, "turns", turns_json(arena, launch));
         put_own(json, &plan, launch);
         put_options(json, &plan, launch);
         json_push(launches, json);

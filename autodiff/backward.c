@@ -17,10 +17,11 @@
 #include "autodiff/function/stored_text.h"
 #include "autodiff/function/tape_text.h"
 #include "autodiff/function_variants.h"
+#include "autodiff/layouts/expanded_inputs.h"
+#include "autodiff/layouts/upstream_strides.h"
 #include "autodiff/parts.h"
 #include "autodiff/plan/absent.h"
 #include "autodiff/plan/constants.h"
-#include "autodiff/plan/upstream_strides.h"
 #include "autodiff/primal/scalars.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/same_gradients.h"
@@ -160,6 +161,7 @@ static void emit_variant(Arena *arena, const Variant *variant, WrapperKind wrapp
         launch->is_tuned_before = i && result->kernel->definition->is_autotuned &&
                                   launch_reads_scratch(launch) && !result->is_untuned;
         upstream_strides_describe(arena, result->kernel, parts[i].function, launch);
+        expanded_inputs_describe(arena, result->kernel, parts[i].function, launch);
         absent_guard(arena, parts[i].function, launch);
         launch->text = emit_launch(arena, parts[i].function, launch, grid, result, &needed);
         buffer_printf(&text, "%s%s", i ? "\n\n" : "", launch->text);
@@ -170,6 +172,7 @@ static void emit_variant(Arena *arena, const Variant *variant, WrapperKind wrapp
     coverage_settle(result);
     same_gradients_settle(result);
     upstream_strides_settle(result);
+    expanded_inputs_settle(result);
     absent_settle(result);
     result->kernel_text = buffer_text(&text);
     result->helper_text = buffer_text(&helpers);

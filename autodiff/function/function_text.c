@@ -13,12 +13,13 @@
 #include "autodiff/function/stored_text.h"
 #include "autodiff/function/tape_text.h"
 #include "autodiff/function/warps_text.h"
+#include "autodiff/layouts/expanded_inputs.h"
+#include "autodiff/layouts/upstream_strides.h"
 #include "autodiff/plan/absent.h"
 #include "autodiff/plan/aliases.h"
 #include "autodiff/plan/launch_plan.h"
 #include "autodiff/plan/needs.h"
 #include "autodiff/plan/parts.h"
-#include "autodiff/plan/upstream_strides.h"
 #include "autodiff/plan/wrappers.h"
 
 static bool in_names(const char *const *names, int count, const char *name) {
@@ -590,6 +591,44 @@ static const char *running_result(Arena *arena, const LaunchPlan *plan, int p,
                         read);
 }
 
+/// `_overlaps` with what the Function has to compare; NULL where it cannot say that.
+static const char *overlaps_text(Arena *arena, const LaunchPlan *plan, const char *name) {
+    Texts reads = expanded_input_reads(arena, plan->backward, name), arguments = {0};
+    LIST_PUSH(arena, &arguments, name);
+    LIST_PUSH(arena, &arguments,
+              arena_printf(arena, "%d", expanded_input_rank(plan->backward, name)));
+    for (LIST_EACH(int, i, reads)) {
+        const char *read = grid_text_alone(arena, plan, reads.items[i]);
+        if (!read) return NULL;
+        LIST_PUSH(arena, &arguments, read);
+    }
+    Buffer call = buffer_new(arena);
+    for (LIST_EACH(int, i, arguments))
+        buffer_printf(&call, "%s%s", i ? ", " : "_overlaps(", arguments.items[i]);
+    return arena_printf(arena, "%s)", buffer_text(&call));
+}
+
+/// A dense copy in place of an input whose elements share memory: each of them gets a gradient of its own.
+static void expanded_text(Arena *arena, Buffer *out, const LaunchPlan *plan) {
+    for (int p = 0; p < plan->kernel->parameter_count; p++) {
+        const char *name = plan_parameter(plan, p)->name;
+        Buffer steps = buffer_new(arena), strides = buffer_new(arena);
+        for (int axis = 0; axis < TYPE_MAX_RANK; axis++) {
+            const char *step = expanded_input_stride(plan->backward, name, axis);
+            if (!step || plan->is_part[p]) continue;
+            buffer_printf(&steps, "%s%s", steps.size ? ", " : "", step);
+            buffer_printf(&strides, "%s%s.stride(%d)", strides.size ? ", " : "", name, axis);
+        }
+        const char *overlaps = steps.size ? overlaps_text(arena, plan, name) : NULL;
+        if (!overlaps) continue;
+        const char *need = need_text(arena, plan, name);
+        layout_statement(out, 8, "if ", arena_printf(arena, "%s and %s", need, overlaps), ":");
+        statement_at(out, 12, "", arena_printf(arena, "%s = %s.contiguous()", name, name));
+        layout_statement(out, 12, arena_printf(arena, "%s = ", buffer_text(&steps)),
+                         buffer_text(&strides), "");
+    }
+}
+
 static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, const Texts *saved,
                            const Texts *scalars, const Texts *outputs) {
     const Backward *backward = plan->backward;
@@ -615,6 +654,7 @@ static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, co
     if (scalars->count == 1)
         statement(out, arena_printf(arena, "%s = ", scalars->items[0]), numbers);
     if (scalars->count > 1) unpack(out, scalars, numbers);
+    expanded_text(arena, out, plan);
     // The kernel repeats stores in it, and autograd may come again for what the forward has kept.
     for (int i = 0; i < launch->argument_count; i++)
         if (launch->arguments[i].use == ARGUMENT_AMID)

@@ -104,6 +104,14 @@ const char *grid_text_of(Arena *arena, const LaunchPlan *plan, const char *text)
     return is_said(plan, text, &most_axis) ? named_text(arena, plan, text) : NULL;
 }
 
+const char *grid_text_alone(Arena *arena, const LaunchPlan *plan, const char *text) {
+    int most_axis;
+    if (!is_said(plan, text, &most_axis)) return NULL;
+    const char *grid = most_axis > 0 ? arena_printf(arena, "(*%s.grid, 1, 1)", plan->ctx)
+                                     : arena_printf(arena, "%s.grid", plan->ctx);
+    return text_with_grid(arena, text, grid);
+}
+
 const char *stored_text(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient) {
     int most_axis;
     const char *text = gradient->stored ? claim_of(plan, gradient, &most_axis) : NULL;

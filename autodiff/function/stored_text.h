@@ -20,6 +20,8 @@ const char *stored_programs_text(Arena *arena, const LaunchPlan *plan);
 
 /// Python with `grid.0` in it, in the Function's names; NULL where the Function lacks one of them.
 const char *grid_text_of(Arena *arena, const LaunchPlan *plan, const char *text);
+/// The same where `stored_programs_text` does not stand in front of it.
+const char *grid_text_alone(Arena *arena, const LaunchPlan *plan, const char *text);
 
 /// What a forward that checks steps calls its own.
 typedef struct StepsPlace {

@@ -69,7 +69,7 @@ typedef struct BackwardArgument {
     const char *name;  // of the emitted kernel's parameter
     ArgumentUse use;
     const char *of;
-    int axis;  // of _SHAPE and _STRIDE, and with an `upstream`
+    int axis;  // of _SHAPE and _STRIDE, and with an `upstream` or an `input`
     // Python over the forward's arguments and those of ARGUMENT_STEPS:
     const char *elements;  // of _SCRATCH, a program's; of _STEPS, a tile's
     const char *trips;     // ARGUMENT_STEPS: about as many tiles as can be used; NULL: nobody knows
@@ -83,6 +83,14 @@ typedef struct BackwardArgument {
     const char *
         upstream;  // ARGUMENT_SAME: the output along whose `axis` this is the stride, and which alone it addresses: the upstream
     // gradient's own stride does as well; NULL: none
+    const char *
+        input;  // ARGUMENT_SAME: the input along whose `axis` this is the stride, and which alone it addresses, with its gradient: in
+    // place of the input, a copy with a stride of its own does as well; NULL: none
+    const char **
+        read;  // with an `input`: how far the launch may go along its axes, `(axis, length)` in Python over the forward's arguments
+    // and `grid.0`, as far as no launch shows that the input is as long
+    int read_count;
+    int rank;  // with an `input`: of it
     const char *
         same_as;  // ARGUMENT_GRADIENT: another gradient of the launch, or an upstream one, that has the same numbers at the same
     // elements: where the tensors have one layout it does for both, and the kernel takes None for this one; NULL: none

@@ -80,13 +80,14 @@ ROOMS = {
         "stored": {"finiteness", "tape", "addresses", "rewrite", "state"},
         "sweep": {"primal", "tape", "rewrite", "state"},
         "plan": {"primal", "tape", "addresses", "rewrite", "state"},
-        "function": {"plan", "emit", "primal", "tape", "addresses", "rewrite", "state"},
+        "layouts": {"plan", "addresses", "rewrite", "state"},
+        "function": {"layouts", "plan", "emit", "primal", "tape", "addresses", "rewrite", "state"},
         "launcher": {"function", "plan", "emit", "primal", "state"},
         "module": {"launcher", "function", "plan", "emit", "primal", "rewrite", "state"},
         ".": {
             *{"module", "function", "plan", "emit", "sweep", "finiteness", "schedule", "atomics"},
             *{"programs", "extents", "primal", "tape", "addresses", "rewrite", "state", "blocks"},
-            *{"stored", "products", "joins"},
+            *{"stored", "products", "joins", "layouts"},
         },
     },
     "gpu-runner": {

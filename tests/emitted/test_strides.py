@@ -133,10 +133,24 @@ def test_views_that_overlap_need_no_gradient(
     np.testing.assert_allclose(result.gradients[0], rows * upstream, rtol=1e-6)
 
 
-def test_views_that_overlap_have_no_gradient(tmp_path: Path, interpreter: Worker) -> None:
-    """Rows that are stored would overwrite each other: asked for, that is an error."""
+def test_expanded_views_have_gradients(tmp_path: Path, interpreter: Worker) -> None:
+    """Each element has one of its own, and autograd sums them."""
     source = tmp_path / "shared.py"
     source.write_text(SHARED)
+    text = tad("--backward", source, "--no-proof").stdout
+    x, w, upstream = floats(3, 6), floats(1, 6), floats(3, 6) + 0.5
+    result = call_function(
+        text, "shared", [x, w], wrt=[0, 1], grad_outputs=[upstream], worker=interpreter
+    )
+    np.testing.assert_allclose(result.gradients[0], w * upstream, rtol=1e-6)
+    sums = (x * upstream).sum(0, keepdims=True)
+    np.testing.assert_allclose(result.gradients[1], sums, rtol=1e-5)
+
+
+def test_views_that_overlap_have_no_gradient(tmp_path: Path, interpreter: Worker) -> None:
+    """Rows that are stored would overwrite each other: where nobody knows what is a stride, that is an error."""
+    source = tmp_path / "shared.py"
+    source.write_text(SHARED.replace("rows.stride(0), rows", "0 * x.stride(0), rows"))
     text = tad("--backward", source, "--no-proof").stdout
     with pytest.raises(InterpretFailure, match="an overlapping view has no gradients"):
         call_function(

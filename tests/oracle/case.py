@@ -36,6 +36,7 @@ class Call:
     second: bool = False  # also differentiate the gradient
     wide: bool = False  # differences in float64, with the file's float types widened
     seed: int = 1
+    expect: str = ""  # a verdict that it has to have, where another would be no fault
 
 
 @dataclass

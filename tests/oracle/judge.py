@@ -25,7 +25,18 @@ def names_of(call: dict, result: dict) -> list[str]:
 def judge(
     status: int, said: str, warnings: list[str], call: object, result: dict
 ) -> tuple[str, str]:
-    """One of VERDICTS, and why."""
+    """One of VERDICTS, and why; what is not as the call expects is a fault."""
+    verdict, reason = verdict_of(status, said, warnings, call, result)
+    expected = call.get("expect", "") if isinstance(call, dict) else call.expect
+    if expected and verdict not in (expected, *FAULTS):
+        return "unclear", f"{verdict}, not {expected}: {reason}"
+    return verdict, reason
+
+
+def verdict_of(
+    status: int, said: str, warnings: list[str], call: object, result: dict
+) -> tuple[str, str]:
+    """What became of a call, whatever it expects."""
     outcome, detail = result["outcome"], result.get("detail", "")
     if status == 2 and "has no Triton kernel" in said and outcome == "nothing written":
         return "refused", "all kernels are in other files"

@@ -1,10 +1,10 @@
-// A backward kernel and its forward's launches in; the strides out by which it addresses an upstream gradient and nothing else.
+// A backward kernel and its forward's launches in; the strides of one tensor out by which it addresses that tensor, or what is laid
+// out like it, and nothing else.
 //
 // An address is taken apart as `sum of index[k] * stride[k]`, and `index[last]` where the last axis has no stride of its own. In
 // another layout the same indices are the same elements if each index stays within its axis: by a mask, by the length of its
-// tile, by the grid or as a remainder. One index need not: of a dense output, what is within the tensor and within all other
-// axes is within the outermost, too.
-#include "autodiff/plan/upstream_strides.h"
+// tile, by the grid or as a remainder.
+#include "autodiff/layouts/tensor_strides.h"
 
 #include <string.h>
 
@@ -18,21 +18,7 @@
 #include "autodiff/plan/launch_plan.h"
 #include "autodiff/plan/wrappers.h"
 
-enum { VARIANTS_MAX = 8, OUTERMOST = 0, NO_ARGUMENT = -1 };
-
-typedef struct UpstreamStrides {
-    Arena *arena;
-    const Kernel *kernel;
-    const Function *backward;
-    const BackwardLaunch *launch;
-    HostLaunches launches;
-    int output;                  // parameter of the forward
-    const Value *upstream;       // of the backward
-    int rank;                    // of the output
-    int strides[TYPE_MAX_RANK];  // arguments of the backward, by axis; or NO_ARGUMENT
-    Map moved;                   // values that depend on these
-    bool is_other;               // something else does
-} UpstreamStrides;
+enum { VARIANTS_MAX = 8, OUTERMOST = 0 };
 
 /// `base + sum of lane[i] * place in the tile along i`.
 typedef struct TileIndex {
@@ -43,7 +29,7 @@ typedef struct TileIndex {
 
 /* ---- what the launches pass ---- */
 
-static int forward_parameter(const UpstreamStrides *layout, const char *name) {
+static int forward_parameter(const TensorStrides *layout, const char *name) {
     return parameter_find(layout->kernel->definition, str_from(name));
 }
 
@@ -66,12 +52,12 @@ static HostLaunches launches_on_all_ways(Arena *arena, const Kernel *kernel) {
 }
 
 /// The axis of the output that all launches pass the stride of; -1: none.
-static int axis_of_argument(const UpstreamStrides *layout, const BackwardArgument *argument) {
+static int axis_of_argument(const TensorStrides *layout, const BackwardArgument *argument) {
     int axis = -1, parameter = forward_parameter(layout, argument->of);
     for (LIST_EACH(int, i, layout->launches)) {
         const HostLaunch *launch = layout->launches.items[i];
         if (parameter < 0 || parameter >= launch->argument_count) return -1;
-        int here = host_argument_stride_axis(launch, parameter, layout->output);
+        int here = host_argument_stride_axis(launch, parameter, layout->tensor);
         if (here < 0 || (i && here != axis)) return -1;
         axis = here;
     }
@@ -79,11 +65,11 @@ static int axis_of_argument(const UpstreamStrides *layout, const BackwardArgumen
 }
 
 /// Sets the output's rank; false where the launches do not agree.
-static bool find_rank(UpstreamStrides *layout) {
+static bool find_rank(TensorStrides *layout) {
     for (LIST_EACH(int, i, layout->launches)) {
         const HostLaunch *launch = layout->launches.items[i];
-        const HostValue *value = layout->output < launch->argument_count
-                                     ? launch->arguments[layout->output].value
+        const HostValue *value = layout->tensor < launch->argument_count
+                                     ? launch->arguments[layout->tensor].value
                                      : NULL;
         if (!value || value->kind != HOST_TENSOR) return false;
         if (i && value->tensor->rank != layout->rank) return false;
@@ -93,7 +79,7 @@ static bool find_rank(UpstreamStrides *layout) {
 }
 
 /// Finds the arguments that are strides of the output; false where there are none, or two along one axis.
-static bool find_strides(UpstreamStrides *layout) {
+static bool find_strides(TensorStrides *layout) {
     const FunctionDefinition *definition = layout->kernel->definition;
     bool any = false;
     for (int axis = 0; axis < TYPE_MAX_RANK; axis++) layout->strides[axis] = NO_ARGUMENT;
@@ -115,18 +101,18 @@ static bool find_strides(UpstreamStrides *layout) {
     return any;
 }
 
-static Value *stride_value(const UpstreamStrides *layout, int axis) {
+static Value *stride_value(const TensorStrides *layout, int axis) {
     int argument = layout->strides[axis];
     return argument == NO_ARGUMENT ? NULL : layout->backward->parameters[argument].value;
 }
 
 /* ---- what the kernel does with them ---- */
 
-static bool is_moved(const UpstreamStrides *layout, const Value *value) {
+static bool is_moved(const TensorStrides *layout, const Value *value) {
     return value && map_has_pointer(&layout->moved, value);
 }
 
-static bool takes_moved(const UpstreamStrides *layout, const Op *op) {
+static bool takes_moved(const TensorStrides *layout, const Op *op) {
     for (int i = 0; i < op->operand_count; i++)
         if (is_moved(layout, op->operands[i])) return true;
     for (int i = 0; i < op->keyword_count; i++)
@@ -134,9 +120,23 @@ static bool takes_moved(const UpstreamStrides *layout, const Op *op) {
     return false;
 }
 
-/// Follows the strides to the loads of the upstream gradient.
+static bool is_addressed(const TensorStrides *layout, Op *op) {
+    const Value *parameter = access_of(layout->arena, op).parameter;
+    return parameter && (parameter == layout->addressed[0] || parameter == layout->addressed[1]);
+}
+
+/// Whether an access has the strides in its address and nowhere else.
+static bool is_own_access(const TensorStrides *layout, Op *op) {
+    for (int i = 1; i < op->operand_count; i++)
+        if (is_moved(layout, op->operands[i])) return false;
+    for (int i = 0; i < op->keyword_count; i++)
+        if (is_moved(layout, op->keywords[i].value)) return false;
+    return is_moved(layout, op->operands[0]) && is_addressed(layout, op);
+}
+
+/// Follows the strides to the accesses of what they are of.
 static bool visit_use(void *context, Op *op) {
-    UpstreamStrides *layout = context;
+    TensorStrides *layout = context;
     if (!takes_moved(layout, op)) return true;
     switch (op->code) {
     case OP_ADD:
@@ -148,18 +148,15 @@ static bool visit_use(void *context, Op *op) {
         for (int i = 0; i < op->result_count; i++)
             map_set_pointer(&layout->moved, op->results[i], layout);
         return true;
-    case OP_LOAD: {
-        bool is_address = is_moved(layout, op->operands[0]) && !is_moved(layout, access_mask(op));
-        layout->is_other =
-            !is_address || access_of(layout->arena, op).parameter != layout->upstream;
-        return !layout->is_other;
-    }
+    case OP_LOAD:
+    case OP_STORE:
+    case OP_ATOMIC_ADD: layout->is_other |= !is_own_access(layout, op); return !layout->is_other;
     default: layout->is_other = true; return false;
     }
 }
 
-/// Whether the strides address the upstream gradient alone.
-static bool strides_are_own(UpstreamStrides *layout) {
+/// Whether the strides address what is laid out so, and nothing else.
+static bool strides_are_own(TensorStrides *layout) {
     layout->moved = map_new(layout->arena);
     for (int axis = 0; axis < layout->rank; axis++)
         if (stride_value(layout, axis))
@@ -171,7 +168,7 @@ static bool strides_are_own(UpstreamStrides *layout) {
 /* ---- indices ---- */
 
 /// `poly` as `quotient * stride + rest`, where nothing else in them depends on a stride.
-static bool split_stride(const UpstreamStrides *layout, const Poly *poly, Value *stride,
+static bool split_stride(const TensorStrides *layout, const Poly *poly, Value *stride,
                          const Poly **quotient, const Poly **rest) {
     if (!poly || !poly_split(layout->arena, poly, stride, quotient, rest)) return false;
     for (int t = 0; t < (*quotient)->count; t++)
@@ -180,7 +177,7 @@ static bool split_stride(const UpstreamStrides *layout, const Poly *poly, Value 
     return true;
 }
 
-static bool is_free_of_strides(const UpstreamStrides *layout, const TileIndex *index) {
+static bool is_free_of_strides(const TensorStrides *layout, const TileIndex *index) {
     for (int i = -1; i < index->rank; i++) {
         const Poly *poly = i < 0 ? index->base : index->lane[i];
         for (int t = 0; t < poly->count; t++)
@@ -191,8 +188,7 @@ static bool is_free_of_strides(const UpstreamStrides *layout, const TileIndex *i
 }
 
 /// Takes the index along an axis out of an offset.
-static bool take_index(const UpstreamStrides *layout, int axis, TileIndex *offset,
-                       TileIndex *index) {
+static bool take_index(const TensorStrides *layout, int axis, TileIndex *offset, TileIndex *index) {
     Value *stride = stride_value(layout, axis);
     index->rank = offset->rank;
     if (!split_stride(layout, offset->base, stride, &index->base, &offset->base)) return false;
@@ -241,7 +237,7 @@ static intptr_t is_natural(ValueWalk *walk, const Value *value) {
     }
 }
 
-static bool poly_is_natural(const UpstreamStrides *layout, const Poly *poly) {
+static bool poly_is_natural(const TensorStrides *layout, const Poly *poly) {
     for (int t = 0; t < poly->count; t++) {
         if (poly->terms[t].coefficient < 0) return false;
         for (int i = 0; i < poly->terms[t].atom_count; i++)
@@ -251,11 +247,23 @@ static bool poly_is_natural(const UpstreamStrides *layout, const Poly *poly) {
     return true;
 }
 
-/// Whether in all launches a value is the output's size along an axis.
-static bool is_size(const UpstreamStrides *layout, int axis, int parameter, int grid_axis) {
+/// Leaves it to the caller that something is no more than the tensor's size along an axis.
+static bool ask(const TensorStrides *layout, int axis, const char *text) {
+    AskedReads *asked = layout->asked;
+    const char *item = arena_printf(layout->arena, "(%d, %s)", axis, text);
+    if (!asked || !asked->is_asking) return false;
+    for (LIST_EACH(int, i, asked->list))
+        if (strcmp(asked->list.items[i], item) == 0) return true;
+    LIST_PUSH(layout->arena, &asked->list, item);
+    return true;
+}
+
+/// Whether in all launches a value is the tensor's size along an axis.
+static bool is_size(const TensorStrides *layout, int axis, int parameter, int grid_axis) {
+    if (axis >= layout->rank) return false;
     for (LIST_EACH(int, i, layout->launches)) {
         const HostLaunch *launch = layout->launches.items[i];
-        const HostValue *size = launch->arguments[layout->output].value->tensor->dims[axis];
+        const HostValue *size = launch->arguments[layout->tensor].value->tensor->dims[axis];
         const HostValue *value = NULL;
         if (parameter >= 0 && parameter < launch->argument_count)
             value = launch->arguments[parameter].value;
@@ -268,12 +276,13 @@ static bool is_size(const UpstreamStrides *layout, int axis, int parameter, int 
     return true;
 }
 
-static bool value_is_size(const UpstreamStrides *layout, int axis, const Value *value) {
+static bool value_is_size(const TensorStrides *layout, int axis, const Value *value) {
     for (int i = 0; i < layout->launch->argument_count; i++)
         if (layout->backward->parameters[i].value == value &&
             layout->launch->arguments[i].use == ARGUMENT_SAME)
             return is_size(layout, axis, forward_parameter(layout, layout->launch->arguments[i].of),
-                           -1);
+                           -1) ||
+                   ask(layout, axis, layout->launch->arguments[i].of);
     return false;
 }
 
@@ -284,14 +293,17 @@ static Value *only_atom(const Poly *poly) {
     return is_one ? poly->terms[0].atoms[0] : NULL;
 }
 
-static bool poly_is_size(const UpstreamStrides *layout, int axis, const Poly *poly) {
+static bool poly_is_size(const TensorStrides *layout, int axis, const Poly *poly) {
     const Value *atom = only_atom(poly);
+    int64_t number;
+    if (poly && poly_is_constant(poly, &number))
+        return ask(layout, axis, arena_printf(layout->arena, "%lld", (long long)number));
     return atom && value_is_size(layout, axis, atom);
 }
 
 /// A mask, or a part of one whose dimensions are `lanes` of the tile.
 typedef struct BoundSearch {
-    const UpstreamStrides *layout;
+    const TensorStrides *layout;
     const TileIndex *index;
     int axis, steps;
 } BoundSearch;
@@ -356,9 +368,26 @@ static bool mask_bounds(BoundSearch *search, Value *mask, const int *lanes, int 
     }
 }
 
-/// Of an index that is the place in the tile, a program's number or a remainder.
-static bool form_bounds(const UpstreamStrides *layout, int axis, const TileIndex *index,
-                        Type tile) {
+/// Whether programs along an axis of the grid are no more than the tensor's size.
+static bool grid_is_size(const TensorStrides *layout, int axis, const Value *grid_axis) {
+    int64_t number;
+    return value_is_int(grid_axis, &number) &&
+           (is_size(layout, axis, -1, (int)number) ||
+            ask(layout, axis, arena_printf(layout->arena, "grid.%d", (int)number)));
+}
+
+/// Of the counter of a loop: whether it ends where the axis does.
+static bool counter_is_bounded(const TensorStrides *layout, int axis, const Value *counter) {
+    const Op *loop = counter->op ? NULL : counter->region->parent;
+    if (!loop || loop->code != OP_FOR || counter->index != 0) return false;
+    Value *end = loop->operands[1];
+    if (end->op && end->op->code == OP_NUM_PROGRAMS)
+        return grid_is_size(layout, axis, end->op->operands[0]);
+    return poly_is_size(layout, axis, value_poly(layout->arena, end));
+}
+
+/// Of an index that is the place in the tile, a program's number, the counter of a loop or a remainder.
+static bool form_bounds(const TensorStrides *layout, int axis, const TileIndex *index, Type tile) {
     int lanes = 0, along = -1;
     int64_t number;
     for (int i = 0; i < index->rank; i++)
@@ -370,36 +399,47 @@ static bool form_bounds(const UpstreamStrides *layout, int axis, const TileIndex
         return poly_is_constant(index->lane[along], &number) && number == 1 &&
                poly_is_size(layout, axis, tile.dims[along]);
     const Value *atom = lanes ? NULL : only_atom(index->base);
-    if (!atom || !atom->op) return false;
-    if (atom->op->code == OP_PROGRAM_ID)
-        return value_is_int(atom->op->operands[0], &number) &&
-               is_size(layout, axis, -1, (int)number);
+    if (!atom) return false;
+    if (!atom->op) return counter_is_bounded(layout, axis, atom);
+    if (atom->op->code == OP_PROGRAM_ID) return grid_is_size(layout, axis, atom->op->operands[0]);
     return atom->op->code == OP_MOD &&
            poly_is_size(layout, axis, value_poly(layout->arena, atom->op->operands[1]));
 }
 
-static bool index_is_bounded(const UpstreamStrides *layout, int axis, const TileIndex *index,
-                             const Op *load) {
-    if (index_is_zero(index)) return true;
-    if (!poly_is_natural(layout, index->base)) return false;
-    for (int i = 0; i < index->rank; i++)
-        if (!poly_is_natural(layout, index->lane[i])) return false;
-    Type tile = load->operands[0]->type;
-    if (form_bounds(layout, axis, index, tile)) return true;
-    Value *mask = access_mask(load);
+static bool masks_bound(const TensorStrides *layout, int axis, const TileIndex *index,
+                        const Op *access) {
+    Type tile = access->operands[0]->type;
+    Value *mask = access_mask(access);
     int lanes[TYPE_MAX_RANK], above = mask ? tile.rank - mask->type.rank : -1;
     for (int i = 0; i < TYPE_MAX_RANK; i++) lanes[i] = i;
     BoundSearch search = {layout, index, axis, 0};
     return above >= 0 && mask_bounds(&search, mask, lanes + above, mask->type.rank);
 }
 
-/* ---- loads ---- */
+static bool index_is_bounded(const TensorStrides *layout, int axis, const TileIndex *index,
+                             const Op *access) {
+    if (index_is_zero(index)) return true;
+    if (!poly_is_natural(layout, index->base)) return false;
+    for (int i = 0; i < index->rank; i++)
+        if (!poly_is_natural(layout, index->lane[i])) return false;
+    Type tile = access->operands[0]->type;
+    if (form_bounds(layout, axis, index, tile) || masks_bound(layout, axis, index, access))
+        return true;
+    if (!layout->asked) return false;
+    layout->asked->is_asking = true;
+    bool is_bounded =
+        masks_bound(layout, axis, index, access) || form_bounds(layout, axis, index, tile);
+    layout->asked->is_asking = false;
+    return is_bounded;
+}
 
-static bool load_keeps_indices(const UpstreamStrides *layout, Op *load) {
-    Access access = access_of(layout->arena, load);
+/* ---- accesses ---- */
+
+static bool access_keeps_indices(const TensorStrides *layout, Op *op) {
+    Access access = access_of(layout->arena, op);
     TileIndex offset = {.base = access.offset.base, .rank = access.offset.rank};
     if (!access.offset.known || access.offset.wrapped ||
-        (offset.rank && offset.rank != load->operands[0]->type.rank))
+        (offset.rank && offset.rank != op->operands[0]->type.rank))
         return false;
     for (int i = 0; i < offset.rank; i++) offset.lane[i] = access.offset.lane[i];
     int without = 0;
@@ -408,97 +448,40 @@ static bool load_keeps_indices(const UpstreamStrides *layout, Op *load) {
         without += !stride_value(layout, axis);
         if (!stride_value(layout, axis)) continue;
         if (!take_index(layout, axis, &offset, &index)) return false;
-        if (axis != OUTERMOST && !index_is_bounded(layout, axis, &index, load)) return false;
+        if ((axis != OUTERMOST || layout->bounds_all) &&
+            !index_is_bounded(layout, axis, &index, op))
+            return false;
     }
     if (!is_free_of_strides(layout, &offset)) return false;
+    const Poly *slice;
+    if (layout->part_stride &&
+        !split_stride(layout, offset.base, layout->part_stride, &slice, &offset.base))
+        return false;
     int last = layout->rank - 1;
+    if (without == 0 && layout->asked && !index_is_zero(&offset)) {
+        // launchers that ask for the strides of two axes may know of no third one
+        layout->asked->has_more_axes = true;
+        return index_is_bounded(layout, layout->rank, &offset, op);
+    }
     if (without == 1 && !stride_value(layout, last))
-        return index_is_bounded(layout, last, &offset, load);
+        return index_is_bounded(layout, last, &offset, op);
     return without == 0 && index_is_zero(&offset);
 }
 
-static bool visit_load(void *context, Op *op) {
-    UpstreamStrides *layout = context;
-    if (!op_is_access(op) || access_of(layout->arena, op).parameter != layout->upstream)
-        return true;
-    layout->is_other = op->code != OP_LOAD || !load_keeps_indices(layout, op);
+static bool visit_access(void *context, Op *op) {
+    TensorStrides *layout = context;
+    if (!op_is_access(op) || !is_addressed(layout, op)) return true;
+    layout->is_other = !access_keeps_indices(layout, op);
     return !layout->is_other;
 }
 
-void upstream_strides_describe(Arena *arena, const Kernel *kernel, const Function *backward,
-                               BackwardLaunch *launch) {
-    for (int i = 0; i < launch->argument_count; i++) {
-        if (launch->arguments[i].use != ARGUMENT_UPSTREAM) continue;
-        UpstreamStrides layout = {.arena = arena,
-                                  .kernel = kernel,
-                                  .backward = backward,
-                                  .launch = launch,
-                                  .upstream = backward->parameters[i].value};
-        layout.launches = host_launches(arena, kernel->definition, kernel->function);
-        layout.output = forward_parameter(&layout, launch->arguments[i].of);
-        if (layout.output < 0 || !find_rank(&layout) || !find_strides(&layout)) continue;
-        if (!strides_are_own(&layout)) continue;
-        layout.launches = launches_on_all_ways(arena, kernel);
-        if (!find_rank(&layout) || !find_strides(&layout)) continue;
-        region_walk(backward->body, visit_load, &layout);
-        for (int axis = 0; axis < layout.rank && !layout.is_other; axis++) {
-            if (layout.strides[axis] == NO_ARGUMENT) continue;
-            launch->arguments[layout.strides[axis]].upstream = launch->arguments[i].of;
-            launch->arguments[layout.strides[axis]].axis = axis;
-        }
-    }
-}
-
-/* ---- all kernels of a backward ---- */
-
-static BackwardArgument *launch_stride(const BackwardLaunch *launch, const char *of, int axis) {
-    for (int i = 0; i < launch->argument_count; i++) {
-        BackwardArgument *argument = &launch->arguments[i];
-        if (argument->upstream && strcmp(argument->upstream, of) == 0 && argument->axis == axis)
-            return argument;
-    }
-    return NULL;
-}
-
-static bool launch_reads(const BackwardLaunch *launch, const char *of) {
-    for (int i = 0; i < launch->argument_count; i++)
-        if (launch->arguments[i].use == ARGUMENT_UPSTREAM &&
-            strcmp(launch->arguments[i].of, of) == 0)
-            return true;
-    return false;
-}
-
-/// Whether all kernels that read the upstream gradient of the output `of` are given its stride along `axis`.
-static bool all_have_stride(const Backward *backward, const char *of, int axis) {
-    for (int i = 0; i < backward->launch_count; i++)
-        if (launch_reads(&backward->launches[i], of) &&
-            !launch_stride(&backward->launches[i], of, axis))
-            return false;
-    return true;
-}
-
-void upstream_strides_settle(Backward *backward) {
-    for (int i = 0; i < backward->launch_count; i++)
-        for (int k = 0; k < backward->launches[i].argument_count; k++) {
-            BackwardArgument *argument = &backward->launches[i].arguments[k];
-            const char *of = argument->upstream;
-            if (!of || all_have_stride(backward, of, argument->axis)) continue;
-            int axis = argument->axis;
-            for (int j = 0; j < backward->launch_count; j++) {
-                BackwardArgument *own = launch_stride(&backward->launches[j], of, axis);
-                if (own) own->upstream = NULL;
-            }
-        }
-}
-
-bool upstream_has_stride(const Backward *backward, const char *of, int axis) {
-    for (int i = 0; i < backward->launch_count; i++)
-        if (launch_stride(&backward->launches[i], of, axis)) return true;
-    return false;
-}
-
-bool upstream_has_strides(const Backward *backward, const char *of) {
-    for (int axis = 0; axis < TYPE_MAX_RANK; axis++)
-        if (upstream_has_stride(backward, of, axis)) return true;
-    return false;
+bool tensor_strides_find(TensorStrides *layout) {
+    const Kernel *kernel = layout->kernel;
+    layout->launches = host_launches(layout->arena, kernel->definition, kernel->function);
+    if (layout->tensor < 0 || !find_rank(layout) || !find_strides(layout)) return false;
+    if (!strides_are_own(layout)) return false;
+    layout->launches = launches_on_all_ways(layout->arena, kernel);
+    if (!find_rank(layout) || !find_strides(layout)) return false;
+    region_walk(layout->backward->body, visit_access, layout);
+    return !layout->is_other;
 }

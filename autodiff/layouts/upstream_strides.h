@@ -1,6 +1,6 @@
 // Upstream gradients that a kernel reads in the layout that they come in.
-#ifndef TAD_AUTODIFF_PLAN_UPSTREAM_STRIDES_H
-#define TAD_AUTODIFF_PLAN_UPSTREAM_STRIDES_H
+#ifndef TAD_AUTODIFF_LAYOUTS_UPSTREAM_STRIDES_H
+#define TAD_AUTODIFF_LAYOUTS_UPSTREAM_STRIDES_H
 
 #include "analysis/lowering/lower.h"
 #include "autodiff/state/result.h"

@@ -378,10 +378,11 @@ static void class_gradient(Arena *arena, Buffer *out, const LaunchPlan *plan,
         arena_printf(arena, "_gradient_buffer(%s%s%s%s%s%s)", gradient->of,
                      gradient->is_float32 ? ", accumulate=True" : "", stored ? ", " : "",
                      stored ? stored : "", apart ? ", " : "", apart ? apart : "");
-    if (twin && twin->use == ARGUMENT_UPSTREAM)
+    bool is_upstream = twin && twin->use == ARGUMENT_UPSTREAM;
+    if (is_upstream && stored)
         call = arena_printf(arena, "_passed_on(%s, %s.strides[%d], %s, %s)", twin->name, plan->ctx,
                             output_index(plan, twin->of), gradient->of, stored);
-    else if (twin)
+    else if (twin && !is_upstream)
         call = arena_printf(arena, "_same_buffer(%s, %s, %s%s%s)", twin->name, twin->of,
                             gradient->of, stored ? ", " : "", stored ? stored : "");
     layout_statement(out, indent, target, call, "");

@@ -69,6 +69,24 @@ static int loaded_from(const FactWalk *walk, const Value *value) {
     return is_load ? origin(walk, value->op->operands[0])->pointer : 0;
 }
 
+/// The same behind a cast.
+static int listed_in(const FactWalk *walk, const Value *value) {
+    while (value && value->op && value->op->code == OP_CAST) value = value->op->operands[0];
+    return loaded_from(walk, value);
+}
+
+/// `ends[i] - starts[i]`, or `range(starts[i], ends[i])`, of two lists.
+static void note_part(FactWalk *walk, const Value *start, const Value *end) {
+    int from = listed_in(walk, start), to = listed_in(walk, end);
+    if (from && to && from != to) walk->facts[to - 1].from_list = from;
+}
+
+static void note_bounding_list(FactWalk *walk, ParameterSet lists) {
+    int only = -1;
+    FOR_EACH_PARAMETER(walk, i, lists) only = only == -1 ? i : -2;
+    if (only >= 0) walk->facts[only].bounds_alone = true;
+}
+
 static void note_compared(FactWalk *walk, const Value *value, const Value *other) {
     int parameter = parameter_of(walk, value);
     if (parameter < 0 || !other || !other->constant) return;
@@ -94,6 +112,7 @@ static void note_bound(FactWalk *walk, const ValueOrigin *moving, const ValueOri
         facts->blocks = set_union(facts->blocks, blocks);
         if (moving->lanes > facts->lanes) facts->lanes = moving->lanes;
     }
+    note_bounding_list(walk, bound->loaded);
     FOR_EACH_PARAMETER(walk, i, bound->loaded) {
         walk->facts[i].is_offset_list = true;
         // A loop's variable is made of the loop's bounds.
@@ -331,6 +350,8 @@ static void visit_for(FactWalk *walk, const Op *op, ValueOrigin *induction) {
     const ValueOrigin *step = origin(walk, op->operands[2]);
     int from = parameter_of(walk, op->operands[0]);
     if (from >= 0 && !set_has(bounds.parameters, from)) walk->facts[from].is_from = true;
+    note_part(walk, op->operands[0], op->operands[1]);
+    note_bounding_list(walk, bounds.loaded);
     FOR_EACH_PARAMETER(walk, i, bounds.loaded) walk->facts[i].is_offset_list = true;
     FOR_EACH_PARAMETER(walk, i, origin(walk, op->operands[0])->loaded) {
         walk->facts[i].is_offset_list = true;
@@ -484,6 +505,7 @@ static void visit_arithmetic(FactWalk *walk, const Op *op) {
     }
     const ValueOrigin *a = origin(walk, op->operands[0]), *b = origin(walk, op->operands[1]);
     if (op->code == OP_SUB && dtype_is_integer(op->results[0]->type.element)) {
+        note_part(walk, op->operands[1], op->operands[0]);
         FOR_EACH_PARAMETER(walk, i, a->loaded)
         if (set_has(b->loaded, i)) walk->facts[i].is_offset_list = walk->facts[i].is_ends = true;
     }

@@ -72,8 +72,11 @@ typedef struct ParameterFacts {
     bool is_list;         // ... of which more than the first element is loaded
     bool is_integer;      // pointers to what an operation on integers takes
     bool is_paired;       // ... it is read at two times an index
-    bool is_list_index;   // ... what is loaded says where in such a list to look
-    bool is_store_index;  // ... what is loaded addresses a store
+    int from_list;  // ... a list of which something is the start, where this is the end: its index plus 1
+    bool
+        bounds_alone;  // ... what is loaded bounds lanes, programs or loops, and no other list with it
+    bool is_list_index;            // ... what is loaded says where in such a list to look
+    bool is_store_index;           // ... what is loaded addresses a store
     bool is_compared_with_loaded;  // an integer such as an ignored index
     const Value
         *mark;     // of a pointer to integers: what is loaded is compared with this for equality

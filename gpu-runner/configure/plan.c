@@ -77,6 +77,22 @@ void constant_print(Buffer *text, const Constant *constant) {
     if (constant->function) buffer_printf(text, "%.*s", STR_ARGS(constant->function->name));
 }
 
+static const char *const part_list_names[] = {
+    [PART_STARTS] = "starts", [PART_ENDS] = "ends",     [PART_LENGTHS] = "lengths",
+    [PART_ROWS] = "rows",     [PART_BOUNDS] = "bounds",
+};
+
+const char *part_list_name(PartList list) { return part_list_names[list]; }
+
+bool part_list_named(Str name, PartList *list) {
+    for (int i = 0; i <= PART_BOUNDS; i++)
+        if (str_is(name, part_list_names[i])) {
+            *list = (PartList)i;
+            return true;
+        }
+    return false;
+}
+
 static void print_contents(Buffer *text, const Content *content) {
     switch (content->kind) {
     case CONTENT_ZERO: buffer_puts(text, " in zeros"); return;
@@ -95,6 +111,9 @@ static void print_contents(Buffer *text, const Content *content) {
     case CONTENT_DISTINCT: buffer_puts(text, " in distinct"); return;
     case CONTENT_MONOTONE:
         buffer_printf(text, " in growing(%lld)", (long long)content->high);
+        return;
+    case CONTENT_PARTS:
+        buffer_printf(text, " in parts(%s)", part_list_names[content->part]);
         return;
     case CONTENT_VALUES:
         buffer_puts(text, " in (");

@@ -33,6 +33,7 @@ typedef struct PlanArgument {
     int64_t before;  // so many elements of the tensor that it points into
     int block_rank;  // of a tensor descriptor, else 0
     int64_t block[TYPE_MAX_RANK];
+    bool has_known_content;  // the launcher fills it
     bool
         is_caller_choice;  // a scalar that the launcher is given, and computes from no tensor's sizes
     /// Of a launch: the one tensor of the caller's whose sizes decide the number, or how large the buffer is; NULL: none does.
@@ -69,6 +70,9 @@ typedef LIST(PlanConfiguration) Configurations;
 
 /// The line that reproduces it: `# tad: M=128, X=f32[M, N], grid=(4,)`.
 const char *configuration_print(Arena *arena, const PlanConfiguration *configuration);
+/// What a list says of parts of rows, as a `# tad:` line does: `starts` in `parts(starts)`.
+const char *part_list_name(PartList list);
+bool part_list_named(Str name, PartList *list);
 /// As Python writes it.
 void constant_print(Buffer *text, const Constant *constant);
 /// "comment", "pyproject", "launcher" or "kernel", as the protocol says it.

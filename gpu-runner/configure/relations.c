@@ -381,3 +381,59 @@ bool relations_repair(Arena *arena, const Relations *relations, const PlanConfig
     }
     return changed;
 }
+
+// --- Lists of integers in memory: what each says is told by what the kernel does with it
+
+/// What a kernel makes an address of: a list that only counts something else is none of parts.
+static bool is_address(const ParameterFacts *facts) {
+    return facts->is_store_index || !set_is_empty(facts->indexes);
+}
+
+static bool is_list(const ParameterFacts *facts, const PlanArgument *argument) {
+    return argument->kind == ARGUMENT_POINTER && !dtype_code_is_float(argument->dtype) &&
+           dtype_bits(argument->dtype) > 8 && facts->is_loaded && !facts->is_stored &&
+           !facts->is_atomic && !argument->has_known_content &&
+           argument->content.kind != CONTENT_VALUES &&
+           (facts->is_offset_list || is_address(facts) || facts->from_list);
+}
+
+/// Whether what is loaded says where in another list to look.
+static bool leads_to_list(const ParameterFacts *facts, int list,
+                          const PlanConfiguration *configuration) {
+    for (int i = 0; i < configuration->argument_count; i++)
+        if (i != list && set_has(facts[list].indexes, i) &&
+            is_list(&facts[i], &configuration->arguments[i]))
+            return true;
+    return false;
+}
+
+static PartList list_of(const ParameterFacts *facts, int list,
+                        const PlanConfiguration *configuration) {
+    const ParameterFacts *one = &facts[list];
+    if (one->is_paired) return PART_BOUNDS;
+    if (one->from_list) return PART_ENDS;
+    if (leads_to_list(facts, list, configuration)) return PART_ROWS;
+    bool is_subtracted = false;
+    for (int i = 0; i < configuration->argument_count; i++)
+        is_subtracted = is_subtracted || facts[i].from_list == list + 1;
+    bool is_length = one->bounds_alone && (is_subtracted || !is_address(one));
+    return is_length ? PART_LENGTHS : PART_STARTS;
+}
+
+bool part_lists_set(const ParameterFacts *facts, PlanConfiguration *configuration) {
+    int count = 0;
+    for (int i = 0; i < configuration->argument_count; i++) {
+        const PlanArgument *argument = &configuration->arguments[i];
+        if (!is_list(&facts[i], argument)) continue;
+        if (argument->content.kind == CONTENT_PARTS) return false;
+        count++;
+    }
+    if (count < 2) return false;
+    for (int i = 0; i < configuration->argument_count; i++) {
+        PlanArgument *argument = &configuration->arguments[i];
+        if (is_list(&facts[i], argument))
+            argument->content =
+                (Content){.kind = CONTENT_PARTS, .part = list_of(facts, i, configuration)};
+    }
+    return true;
+}

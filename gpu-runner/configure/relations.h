@@ -1,7 +1,8 @@
-// What a kernel's operations demand of its constexprs together: shapes that meet, powers of two, whole quotients.
+// What arguments have to be together: constexprs whose shapes meet, lists of integers that are about the same parts of rows.
 #ifndef TAD_GPU_RUNNER_CONFIGURE_RELATIONS_H
 #define TAD_GPU_RUNNER_CONFIGURE_RELATIONS_H
 
+#include "gpu-runner/configure/facts.h"
 #include "gpu-runner/configure/plan.h"
 
 typedef struct Relations Relations;
@@ -13,5 +14,9 @@ const Relations *relations_of(Arena *arena, const Function *function);
 /// was changed.
 bool relations_repair(Arena *arena, const Relations *relations, const PlanConfiguration *fixed,
                       PlanConfiguration *configuration);
+
+/// Gives all lists of integers whose contents are made up contents that go with each other. False where there are fewer than two,
+/// or where they have such contents already.
+bool part_lists_set(const ParameterFacts *facts, PlanConfiguration *configuration);
 
 #endif

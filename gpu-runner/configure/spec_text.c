@@ -138,6 +138,13 @@ static void parse_contents(SpecParser *parser, PlanArgument *buffer) {
         expect(parser, "(");
         if (parse_list(parser, ")", bounds) != 1) fail(parser, "growing() takes one number");
         buffer->content = (Content){.kind = CONTENT_MONOTONE, .seed = seed, .high = bounds[0]};
+    } else if (accept(parser, "parts")) {
+        expect(parser, "(");
+        Content content = {.kind = CONTENT_PARTS};
+        if (!part_list_named(accept_name(parser), &content.part))
+            fail(parser, "parts() takes starts, ends, lengths, rows or bounds");
+        expect(parser, ")");
+        buffer->content = content;
     } else if (accept(parser, "uniform")) {
         expect(parser, "(");
         if (parse_list(parser, ")", bounds) != 2) fail(parser, "uniform() takes two numbers");
@@ -151,7 +158,7 @@ static void parse_contents(SpecParser *parser, PlanArgument *buffer) {
     } else {
         fail(
             parser,
-            "`in` is followed by zeros, distinct, range(n), range(n) or m, growing(n), uniform(a, b) or (values...)");
+            "`in` is followed by zeros, distinct, range(n), range(n) or m, growing(n), parts(list), uniform(a, b) or (values...)");
     }
 }
 

@@ -44,6 +44,27 @@ static uint64_t hash_at(uint64_t seed, int64_t offset) {
 
 static double uniform(uint64_t bits) { return ((double)(bits >> 11) + 0.5) * 0x1p-53; }
 
+enum { PARTS_AGAIN = 4 };  // after so many parts their lengths come again
+static const int64_t part_starts[PARTS_AGAIN + 1] = {0, 6, 9, 26, 27};
+
+static int64_t part_start(int64_t part) {
+    return part_starts[PARTS_AGAIN] * (part / PARTS_AGAIN) + part_starts[part % PARTS_AGAIN];
+}
+
+static int64_t part_number(PartList list, int64_t offset) {
+    if (offset < 0) return 0;
+    switch (list) {
+    case PART_STARTS: return part_start(offset);
+    case PART_ENDS: return part_start(offset + 1);
+    case PART_LENGTHS: return part_start(offset + 1) - part_start(offset);
+    case PART_BOUNDS: return part_start(offset / 2 + offset % 2);
+    case PART_ROWS: break;
+    }
+    int64_t part = PARTS_AGAIN * (offset / part_starts[PARTS_AGAIN]);
+    while (part_start(part + 1) <= offset) part++;
+    return part;
+}
+
 double content_number(const Content *content, int64_t offset) {
     double u = uniform(hash_at(content->seed, offset));
     switch (content->kind) {
@@ -53,6 +74,7 @@ double content_number(const Content *content, int64_t offset) {
         return offset >= 0 && offset < content->value_count ? content->values[offset] : 0;
     case CONTENT_SMALL:
     case CONTENT_DISTINCT:
+    case CONTENT_PARTS:
     case CONTENT_MONOTONE: return (double)content_integer(content, offset);
     case CONTENT_ZERO: break;
     }
@@ -69,6 +91,7 @@ int64_t content_integer(const Content *content, int64_t offset) {
     case CONTENT_DISTINCT: return offset ^ 1;
     case CONTENT_MONOTONE:
         return offset <= 0 ? 0 : offset * (int64_t)content->high + (int64_t)(bits % 3) - 1;
+    case CONTENT_PARTS: return part_number(content->part, offset);
     case CONTENT_VALUES:
         return offset >= 0 && offset < content->value_count ? (int64_t)content->values[offset] : 0;
     case CONTENT_RANDOM:

@@ -13,7 +13,17 @@ typedef enum ContentKind {
     CONTENT_DISTINCT,  // integers: neighbours swapped, so that each index comes once
     CONTENT_MONOTONE,  // integers: growing by about `high` per element, from 0
     CONTENT_VALUES,    // `values`, then zero
+    CONTENT_PARTS,     // integers: a list that goes with others about the same parts of rows
 } ContentKind;
+
+/// What such a list says: all of one launch are about the same parts, of 6, 3, 17 and 1 rows, and so on from the first.
+typedef enum PartList {
+    PART_STARTS,   // of each part, its first row
+    PART_ENDS,     // ... the row behind its last
+    PART_LENGTHS,  // ... how many rows it has
+    PART_ROWS,     // of each row, its part
+    PART_BOUNDS,   // of each part, start and end side by side
+} PartList;
 
 /// One in so many integers is the mark.
 enum { MARK_EACH = 3 };
@@ -26,6 +36,7 @@ typedef struct Content {
     int64_t mark;
     const double *values;
     int64_t value_count;
+    PartList part;
 } Content;
 
 /// A change of a buffer's contents in some direction: by `step` times it, and as the tangent.

@@ -114,3 +114,29 @@ bool places_are_the_programs(Arena *arena, const Problem *problem, const char *p
         .problem = problem, .arena = arena, .parameter = parameter, .of_any_launch = true};
     return places_are_sure(&reliance);
 }
+
+typedef struct UnmaskedSearch {
+    int line;
+    bool is_found;
+} UnmaskedSearch;
+
+static bool visit_whole(void *context, Op *op) {
+    UnmaskedSearch *search = context;
+    bool is_there = op_is_access(op) && op->range.source && range_line(op->range) == search->line;
+    int mask = is_there ? op_parameter_index(op->code, STR("mask")) : -1;
+    if (is_there && (mask < 0 || mask >= op->operand_count || !op->operands[mask]))
+        search->is_found = true;
+    return !search->is_found;
+}
+
+bool counts_on_whole_blocks(const Function *forward, const Findings *findings) {
+    int count = 0;
+    for (LIST_EACH(int, i, *findings)) {
+        UnmaskedSearch search = {findings->items[i].line, false};
+        if (findings->items[i].kind != FINDING_OUT_OF_BOUNDS) continue;
+        region_walk(forward->body, visit_whole, &search);
+        if (!search.is_found) return false;
+        count++;
+    }
+    return count > 0;
+}

@@ -606,6 +606,21 @@ static bool stays_the_same(Checker *checker) {
     return !fault;
 }
 
+/// The fewest runs of its forward that a check costs, with one input and with more. A made-up launch without so many steps is left.
+enum { LEAST_RUNS = 10, LEAST_RUNS_OF_SEVERAL = 16 };
+
+static Execution first_forward(Checker *checker) {
+    Budget *budget = checker->problem->budget;
+    const int64_t limit = budget->limit, before = budget->steps;
+    const int runs = checker->problem->input_count > 1 ? LEAST_RUNS_OF_SEVERAL : LEAST_RUNS;
+    if (limit && checker->problem->configuration->is_guess)
+        budget->limit = before + (limit - before) / runs;
+    Execution forward = execution_forward(&checker->executor, NULL);
+    budget->limit = limit;
+    checker->result->forward_steps = budget->steps - before;
+    return forward;
+}
+
 CheckResult check_configuration(Arena *arena, const Problem *problem) {
     CheckResult result = {.inputs = ARENA_ARRAY(arena, InputResult, problem->input_count + 1)};
     for (int k = 0; k < problem->input_count; k++) result.inputs[k].parameter = problem->inputs[k];
@@ -616,9 +631,7 @@ CheckResult check_configuration(Arena *arena, const Problem *problem) {
                        .result = &result};
     if (problem->coverage) *problem->coverage = *coverage_new(arena);
     checker.executor.interp->coverage = problem->coverage;
-    const int64_t before = problem->budget->steps;
-    checker.forward = execution_forward(&checker.executor, NULL);
-    result.forward_steps = problem->budget->steps - before;
+    checker.forward = first_forward(&checker);
     checker.executor.interp->coverage = NULL;
     const VirtualMemory *memory = checker.forward.memory;
     result.stores_twice = memory && memory->overwritten && !memory->overwritten_by_two;

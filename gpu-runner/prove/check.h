@@ -50,6 +50,7 @@ typedef struct CheckResult {
         stores_twice;  // one program of the forward stores an element twice without reading it between
     bool
         overwrites;  // the gradient is wrong because programs store zeros over those of others, and for nothing else
+    bool is_ragged;       // the forward leaves tensors of these sizes, as it counts on whole blocks
     bool is_kernels_own;  // several programs meet in any launch, so that it is made for fewer
     double slope;         // the largest derivative along a direction
     int64_t excluded;     // stored elements that are not finite, and so not in the loss,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/launches/launch_joined.h"
+#include "gpu-runner/configure/relations.h"
 #include "gpu-runner/configure/spec.h"
 #include "gpu-runner/configure/spec_guess.h"
 #include "gpu-runner/cuda/device.h"
@@ -158,11 +159,18 @@ static void lose(Gradcheck *check, const PlanConfiguration *configuration, const
     if (!check->is_widening) covered_lose(check->covered, configuration, reason);
 }
 
+/// Enough configurations are proved, with several programs along each axis: others may show further cases, where they are cheap.
+static bool is_enough(const Gradcheck *check) {
+    return check->proved >= ENOUGH_PROVED && !covered_is_narrow(check->covered);
+}
+
 /// Failed beats unproved beats proved; what is invalid says nothing about the gradient, and what the clock ended is nothing.
 static void take_result(Gradcheck *check, const PlanConfiguration *configuration,
                         const Problem *problem, const CheckResult *result) {
     if (budget_is_over(&check->budget)) return;
-    if (result->status == CHECK_REDUNDANT) {
+    bool is_spare = result->status == CHECK_UNPROVED && is_enough(check) &&
+                    configuration->is_guess && check->budget.end == BUDGET_OUT_OF_STEPS;
+    if (result->status == CHECK_REDUNDANT || is_spare) {
         check->redundant++;
         return;
     }
@@ -296,17 +304,42 @@ static void keep_certain(Arena *arena, const Problem *problem, CheckResult *resu
     result->findings.count = count;
 }
 
+/// Lists of integers that are made up each by itself may contradict each other: then all are about the same parts.
+/// Where they do not run so, either, the sizes do not fit: `*is_made_up`, for what is read outside of tensors is nobody's launch.
+static CheckResult check_parts(Gradcheck *check, PlanConfiguration *configuration, Problem *problem,
+                               CheckResult result, bool *is_made_up) {
+    PlanConfiguration other = configuration_copy(check->arena, configuration, 0);
+    if (!configuration->is_guess || !part_lists_set(check->facts, &other)) return result;
+    *is_made_up = true;
+    problem->configuration = &other;
+    CheckResult again = check_configuration(check->arena, problem);
+    if (again.status == CHECK_INVALID && is_outside(&again) && drop_extents(&other))
+        again = check_configuration(check->arena, problem);
+    problem->configuration = configuration;
+    if (again.status == CHECK_INVALID) return result;
+    *configuration = other;
+    return again;
+}
+
 /// Other contents where these are not finite: a logarithm's argument must be positive, an exponential's small.
 static CheckResult check_contents(Gradcheck *check, PlanConfiguration *configuration,
                                   Problem *problem) {
     static const double ranges[][2] = {{0.2, 1.2}, {-0.05, 0.05}, {0.01, 0.06}};
     Arena *arena = check->arena;
     CheckResult result = check_configuration(arena, problem);
-    if (result.status == CHECK_INVALID && is_outside(&result) && drop_extents(configuration))
-        result = check_configuration(arena, problem);
+    if (result.status == CHECK_INVALID && is_outside(&result)) {
+        bool is_ragged = counts_on_whole_blocks(problem->forward, &result.findings);
+        if (drop_extents(configuration)) {
+            result = check_configuration(arena, problem);
+            result.is_ragged = is_ragged;
+        }
+    }
+    bool is_made_up = false;
+    if (result.status == CHECK_INVALID)
+        result = check_parts(check, configuration, problem, result, &is_made_up);
     // Made-up sizes of several tensors may be none that the launcher is made for: no verdict, and with further sizes no word.
     if (result.status == CHECK_INVALID && is_outside(&result) &&
-        configuration->origin == SPEC_LAUNCHER && !configuration->is_extra) {
+        configuration->origin == SPEC_LAUNCHER && !configuration->is_extra && !is_made_up) {
         result.status = configuration->is_launch ? CHECK_FAILED : CHECK_UNPROVED;
         result.reason =
             arena_printf(arena, "%s, where neither it nor its gradient has memory", result.reason);
@@ -329,6 +362,8 @@ static CheckResult check_contents(Gradcheck *check, PlanConfiguration *configura
 static void allow_share(Gradcheck *check) {
     Budget *budget = &check->budget;
     int64_t rest = check->most_steps - budget->steps;
+    if (is_enough(check) && rest > ENOUGH_STEPS - budget->steps)
+        rest = ENOUGH_STEPS - budget->steps;
     budget->limit = budget->steps + (rest > 0 ? (int64_t)((double)rest * SHARE_OF_STEPS) : 0);
     if (budget->end == BUDGET_OUT_OF_STEPS) budget->end = BUDGET_HOLDS;
 }
@@ -521,8 +556,16 @@ static void check_one(Gradcheck *check, PlanConfiguration *configuration) {
     bool may_overlap =
         is_of_guessed_ranks(configuration, &result, problem.input_count) ||
         (configuration->origin == SPEC_KERNEL && result.cause == CHECK_CAUSE_READERS_MEET);
-    bool is_doubtful = may_overlap && !configuration->is_fallback && !result.overwrites;
-    if (is_doubtful && result.status == CHECK_FAILED) {
+    bool is_doubtful = (may_overlap || result.is_ragged) && !result.overwrites;
+    if (result.is_ragged && result.status == CHECK_FAILED) {
+        if (is_doubtful && configuration->is_fallback) {
+            lose(check, configuration, result.reason);
+            return;
+        }
+        if (result.overwrites) result.status = CHECK_UNPROVED;
+        result.is_contradicted = true;
+    }
+    if (is_doubtful && !configuration->is_fallback && result.status == CHECK_FAILED) {
         SharedElements shared = {configuration, problem, result};
         LIST_PUSH(check->arena, &check->shared, shared);
         return;
@@ -710,7 +753,8 @@ static bool is_needed(void *context, const PlanConfiguration *configuration,
     if (widens && check->budget.steps + cost <= ENOUGH_WIDENING_STEPS) return true;
     if (check->is_widening) return false;
     if (check->is_spreading || !configuration->is_guess || configuration->is_fallback) return true;
-    if (configuration->is_extra && check->proved && is_dear) return false;
+    bool is_further = configuration->is_extra || check->proved >= ENOUGH_PROVED;
+    if (is_further && check->proved && is_dear) return false;
     if (!configuration->is_extra && check->proved < ENOUGH_PROVED) return true;
     return check->proved == 0 || covered_adds(check->covered, configuration, coverage);
 }

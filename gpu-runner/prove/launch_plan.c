@@ -55,6 +55,8 @@ static Json *numbers_json(Arena *arena, const int64_t *numbers, int count) {
     return json;
 }
 
+enum { TIMED_PART = 7 };
+
 static void put_buffer(Json *json, Arena *arena, const PlanArgument *argument,
                        const MemoryBuffer *buffer) {
     static const char *const contents[] = {
@@ -63,6 +65,17 @@ static void put_buffer(Json *json, Arena *arena, const PlanArgument *argument,
         [CONTENT_DISTINCT] = "distinct", [CONTENT_MONOTONE] = "monotone",
         [CONTENT_VALUES] = "values",
     };
+    // a launch that is timed has parts of one length
+    static const Content parts[] = {
+        [PART_STARTS] = {.kind = CONTENT_MONOTONE, .high = TIMED_PART},
+        [PART_ENDS] = {.kind = CONTENT_MONOTONE, .high = TIMED_PART},
+        [PART_LENGTHS] = {.kind = CONTENT_SMALL, .low = 1, .high = TIMED_PART},
+        [PART_ROWS] = {.kind = CONTENT_ZERO},
+        [PART_BOUNDS] = {.kind = CONTENT_MONOTONE, .high = TIMED_PART},
+    };
+    const Content *content = argument->content.kind == CONTENT_PARTS
+                                 ? &parts[argument->content.part]
+                                 : &argument->content;
     Offsets read = {0}, written = {0};
     memory_touched(arena, buffer, false, &read);
     memory_touched(arena, buffer, true, &written);
@@ -79,9 +92,9 @@ static void put_buffer(Json *json, Arena *arena, const PlanArgument *argument,
     json_set_number(json, "elements", (double)(end - first));
     json_set_bool(json, "read", read.count > 0);
     json_set_bool(json, "written", written.count > 0);
-    json_set_string(json, "content", contents[argument->content.kind]);
-    json_set_number(json, "low", argument->content.low);
-    json_set_number(json, "high", argument->content.high);
+    json_set_string(json, "content", contents[content->kind]);
+    json_set_number(json, "low", content->low);
+    json_set_number(json, "high", content->high);
     if (argument->rank) {  // "shape" and "strides" are those of descriptors, which are compiled
         json_set(json, "dims", numbers_json(arena, argument->dims, argument->rank));
         json_set(json, "steps", numbers_json(arena, argument->strides, argument->rank));

@@ -335,7 +335,7 @@ static const char *text_to_prove(Request *request, QueuedProof *proof, const Sna
         leave_unproved(proof, unchecked);
         return NULL;
     }
-    if (!pair_is_written(snapshot, backward)) {
+    if (!pair_is_written(snapshot, forward, backward)) {
         Diagnostics ignored = {.arena = arena};
         const BackwardOptions options = {.wrapper = WRAPPER_NONE};
         return backward_module(arena, forward, &backward, 1, &options, &ignored);
@@ -389,7 +389,7 @@ static void proof_derive(Request *request, QueuedProof *proof, const Snapshot *s
               : slow_imports(request);
     proof->params = json_copy(proof->arena, slow_proof_params(request, forward, imports, source,
                                                               backward, text, proof->limit_s));
-    if (pair_is_written(snapshot, backward))
+    if (pair_is_written(snapshot, forward, backward))
         proof->places = json_copy(proof->arena, places_json(request, snapshot, kernel, backward));
     else
         proof->twin = written_twin(request, snapshot, kernel, backward);

@@ -87,7 +87,8 @@ static const char *prepare(const Gate *gate, ImportResolver *resolver, const Sna
     Diagnostics ignored = {.arena = arena};
     Backward *backward =
         kernel ? backward_derive(arena, snapshot, kernel, &wrapper, &ignored) : NULL;
-    if (!backward || backward->status != BACKWARD_DERIVED || !pair_is_written(snapshot, backward))
+    if (!backward || backward->status != BACKWARD_DERIVED ||
+        !pair_is_written(snapshot, snapshot, backward))
         return "nobody knows how its kernels are launched";
     Range place;
     const char *obstacle = pair_settle(arena, snapshot, snapshot, backward, &place);

@@ -226,7 +226,7 @@ static void derive_kernel(const Deriving *deriving, const Kernel *kernel, Arena 
     const Kernel *source = is_from_origin ? original_of(deriving, kernel) : kernel;
     Backward *backward = backward_derive(arena, forward, source, &options, &diagnostics);
     bool is_derived = backward->status == BACKWARD_DERIVED;
-    bool is_written = is_derived && pair_is_written(deriving->snapshot, backward);
+    bool is_written = is_derived && pair_is_written(deriving->snapshot, forward, backward);
     if (!is_written) report_take(report, &diagnostics, deriving->file->settings, grad->options);
     const char *reason = backward->reason ? backward->reason : "";
     const char *text =

@@ -4,15 +4,8 @@
 #include <string.h>
 
 #include "analysis/syntax/syntax_nodes.h"
+#include "autodiff/module/module.h"
 #include "autodiff/plan/launch_plan.h"
-
-bool pair_is_written(const Snapshot *snapshot, const Backward *backward) {
-    bool has_all = backward->launch_count > 0;
-    for (int i = 0; i < backward->launch_count; i++)
-        has_all = has_all &&
-                  snapshot_find_kernel(snapshot, str_from(backward->launches[i].kernel)) != NULL;
-    return has_all;
-}
 
 static const BackwardArgument *argument_named(const BackwardLaunch *launch, Str name) {
     for (int i = 0; i < launch->argument_count; i++)
@@ -173,6 +166,44 @@ static const BackwardArgument *argument_passed(Derived *derived, const BackwardL
             return argument;
     }
     return NULL;
+}
+
+static bool is_of_gradients(const BackwardArgument *argument) {
+    return argument->use == ARGUMENT_GRADIENT || argument->use == ARGUMENT_UPSTREAM ||
+           argument->use == ARGUMENT_RUNNING || argument->use == ARGUMENT_KEPT;
+}
+
+/// Whether the file's kernel takes one of the derived kernel's gradients, by its name or by what is passed.
+static bool takes_gradients(Derived *derived, const BackwardLaunch *launch, const Kernel *kernel) {
+    const FunctionDefinition *definition = kernel->definition;
+    for (int i = 0; i < definition->parameter_count; i++) {
+        const BackwardArgument *known = argument_named(launch, definition->parameters[i].name);
+        if (known && is_of_gradients(known)) return true;
+    }
+    for (int i = 0; i < definition->parameter_count; i++) {
+        if (argument_named(launch, definition->parameters[i].name)) continue;
+        const BackwardArgument *known = argument_passed(derived, launch, kernel, i);
+        if (known && is_of_gradients(known)) return true;
+    }
+    return false;
+}
+
+bool pair_is_written(const Snapshot *snapshot, const Snapshot *forward, Backward *backward) {
+    for (int i = 0; i < backward->launch_count; i++)
+        if (!snapshot_find_kernel(snapshot, str_from(backward->launches[i].kernel))) return false;
+    if (backward_origin(snapshot->source->text).size) return backward->launch_count > 0;
+    Arena *arena = arena_new();
+    Derived derived = {
+        .snapshot = snapshot, .forward = forward, .arena = arena, .backward = backward};
+    bool is_known = false;
+    for (int i = 0; i < backward->launch_count && !is_known; i++) {
+        const BackwardLaunch *launch = &backward->launches[i];
+        is_known = takes_gradients(&derived, launch,
+                                   snapshot_find_kernel(snapshot, str_from(launch->kernel)));
+    }
+    snapshot_release(derived.written);
+    arena_free(arena);
+    return is_known;
 }
 
 // --- What a Function does not set to 0

@@ -4,8 +4,9 @@
 
 #include "autodiff/backward.h"
 
-/// Whether the file has a kernel of the name of each kernel of the derived backward.
-bool pair_is_written(const Snapshot *snapshot, const Backward *backward);
+/// Whether the file has a kernel of the name of each kernel of the derived backward, and one that takes a gradient of it: by its name, or
+/// by what is passed for it. Kernels that share names alone are the author's own. `forward`: the snapshot that `backward` was derived in.
+bool pair_is_written(const Snapshot *snapshot, const Snapshot *forward, Backward *backward);
 /// Takes the kernels as the file has them: `backward`, derived for the forward, is rewritten to launch those, with the parameters that
 /// they have now. A parameter means what the derived one of its name means; where there is none, what the derived one means
 /// that gets the same argument in the Function (`dout=_with_stride(dy, ...)`). A gradient that no kernel of the file takes is no

@@ -194,3 +194,28 @@ def test_a_parameter_that_nobody_knows_is_told(workspace: Workspace) -> None:
     )
     assert answer["status"] == 1
     assert "gradient-unpaired" in {found["name"] for found in answer["diagnostics"]}
+
+
+OWN = (
+    KERNEL
+    + """
+
+@triton.jit
+def mix_kernel_backward(g, x_ptr, w_ptr, gx, gw, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    up = tl.load(g + offs, mask=mask)
+    e = tl.exp(tl.load(x_ptr + offs, mask=mask))
+    tl.store(gx + offs, up * (e * tl.load(w_ptr + offs, mask=mask) + 2.0), mask=mask)
+    tl.store(gw + offs, up * e, mask=mask)
+"""
+)
+
+
+def test_a_backward_of_the_authors_own_is_not_taken_for_ours(workspace: Workspace) -> None:
+    """It has the derived kernel's name and none of its gradients: what is derived is proved, the other left alone."""
+    workspace.write({"written.py": OWN})
+    answer = check(workspace)
+    assert "gradient-unpaired" not in {found["name"] for found in answer["diagnostics"]}
+    proofs = {kernel["name"]: kernel["status"] for kernel in answer["kernels"]}
+    assert proofs["mix_kernel"] == "proved"

@@ -185,3 +185,19 @@ def test_a_term_that_may_be_absent(has: bool, tmp_path: Path, interpreter: Worke
     )
     want = np.exp(1.0) if has else 0.0
     np.testing.assert_allclose(found.gradients[1], np.full((2, 6), want), rtol=1e-6)
+
+
+TUNED = """@triton.autotune([triton.Config({"BLOCK": 8})], key=["n"])
+@triton.jit
+def total(x, r, y, n, BLOCK: tl.constexpr):
+    o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + o, tl.load(x + o, mask=o < n) + tl.load(r + o, mask=o < n), mask=o < n)
+"""
+
+
+def test_nothing_is_passed_on_where_nobody_says_what_is_stored(tmp_path: Path) -> None:
+    """Without a launch the grid is not known: each gradient has memory of its own."""
+    text = proved_module(tmp_path, HEAD + TUNED)
+    assert "null" not in text
+    assert "_passed_on(" not in text
+    assert text.count("= _gradient_buffer(") == 2

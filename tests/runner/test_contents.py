@@ -152,6 +152,175 @@ def test_integers_in_memory_are_plausible(tmp_path: Path) -> None:
     assert "experts=i32 in range(0, 3)" in texts["rows_of_experts"]
 
 
+LISTS = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def parts_by_ends(x, y, counts, ends, n: tl.constexpr, B: tl.constexpr):
+    part, block = tl.program_id(0), tl.program_id(1)
+    count = tl.load(counts + part)
+    first = tl.load(ends + part) - count
+    if block * B >= count:
+        return
+    rows = block * B + tl.arange(0, B)
+    places = (first + rows)[:, None] * n + tl.arange(0, n)[None, :]
+    inside = (rows < count)[:, None]
+    tl.store(y + places, tl.exp(tl.load(x + places, mask=inside, other=0.0)), mask=inside)
+
+
+def by_ends(x, counts):
+    y = torch.empty_like(x)
+    ends = torch.cumsum(counts, 0)
+    grid = (counts.shape[0], triton.cdiv(x.shape[0], 16))
+    parts_by_ends[grid](x, y, counts, ends, n=8, B=16)
+    return y
+
+
+@triton.jit
+def rows_of_ranges(x, y, ranges, sums, part_of, stride, n: tl.constexpr):
+    row = tl.program_id(0)
+    part = tl.load(part_of + row)
+    source = tl.load(ranges + part * 2) + row - tl.load(sums + part)
+    lanes = tl.arange(0, n)
+    v = tl.load(x + source * stride + lanes)
+    tl.store(y + row * stride + lanes, v * v)
+
+
+def of_ranges(x, ranges, sums, part_of, rows):
+    y = x.new_empty(rows, 8)
+    rows_of_ranges[(rows,)](x, y, ranges, sums, part_of, x.stride(0), n=8)
+    return y
+
+
+@triton.jit
+def chosen_rows(x, y, bins, chosen, stride_b, n: tl.constexpr):
+    block = tl.program_id(0)
+    first = tl.load(bins + block * stride_b)
+    total = tl.zeros((n,), dtype=tl.float32) + 1.0
+    for i in range(first, tl.load(bins + (block + 1) * stride_b)):
+        total += tl.load(x + tl.load(chosen + i) * n + tl.arange(0, n))
+    tl.store(y + block * n + tl.arange(0, n), 1.0 / (total * total))
+
+
+def of_bins(x, chosen, numbers):
+    bins = torch.zeros(numbers.shape[0] + 1, dtype=torch.int32, device=x.device)
+    bins[1:] = torch.cumsum(numbers, 0)
+    y = x.new_empty(numbers.shape[0], 8)
+    chosen_rows[(numbers.shape[0],)](x, y, bins, chosen, bins.stride(0), n=8)
+    return y
+"""
+
+
+def test_lists_of_one_launch_are_about_the_same_parts(tmp_path: Path) -> None:
+    """Made up one by one they lead in front of the tensor; zeros that a launcher fills bound no loop."""
+    file = tmp_path / "lists.py"
+    file.write_text(LISTS)
+    runner = Runner()
+    try:
+        answers = {
+            name: runner.ask("gradcheck", request) for name, request in derived(file)[1].items()
+        }
+    finally:
+        runner.close()
+    assert {name: answer["status"] for name, answer in answers.items()} == dict.fromkeys(
+        ("parts_by_ends", "rows_of_ranges", "chosen_rows"), "proved"
+    )
+    texts = {name: answer["configurations"][0]["text"] for name, answer in answers.items()}
+    assert "counts=i32 in parts(lengths), ends=i32 in parts(ends)" in texts["parts_by_ends"]
+    words = "ranges=i32 in parts(bounds), sums=i32 in parts(starts), part_of=i32 in parts(rows)"
+    assert words in texts["rows_of_ranges"]
+    assert " in zeros" not in texts["chosen_rows"]
+
+
+def test_a_line_names_lists_of_parts(tmp_path: Path) -> None:
+    line = "# tad: n=8, B=16, counts=i32 in parts(lengths), ends=i32 in parts(ends), grid=(4, 2)\n"
+    file = tmp_path / "told.py"
+    file.write_text(
+        LISTS.replace("@triton.jit\ndef parts_by_ends", line + "@triton.jit\ndef parts_by_ends")
+    )
+    runner = Runner()
+    try:
+        request = derived(file)[1]["parts_by_ends"]
+        answer = runner.ask("gradcheck", request)
+        assert answer["status"] == "proved", answer["reason"]
+        assert answer["configurations"][0]["source"] == "comment"
+        request["spec"]["text"] = request["spec"]["text"].replace("parts(ends)", "parts(end)")
+        words = "parts() takes starts, ends, lengths, rows or bounds"
+        assert words in runner.ask("gradcheck", request)["reason"]
+    finally:
+        runner.close()
+
+
+WHOLE = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def whole_rows(x, y, n, H: tl.constexpr, W: tl.constexpr):
+    rows = tl.program_id(0) * W + tl.arange(0, W)
+    places = rows[:, None] * n + tl.arange(0, H)[None, :]
+    total = tl.zeros((W,), dtype=tl.float32)
+    for _ in range(tl.cdiv(n, H)):
+        v = tl.load(x + places)
+        total += tl.sum(v * v, axis=1)
+        places += H
+    tl.store(y + rows, total)
+
+
+def rows(x):
+    m, n = x.shape
+    assert m % 16 == 0
+    y = x.new_empty(m)
+    whole_rows[(m // 16,)](x, y, n, H=32, W=16)
+    return y
+
+
+@triton.jit
+def large_rows(x, y, T, M, n: tl.constexpr, W: tl.constexpr):
+    for i in range(T):
+        rows = (tl.program_id(0) * T + i) * W + tl.arange(0, W)
+        places = rows[:, None] * n + tl.arange(0, n)[None, :]
+        v = tl.load(x + places, mask=(rows < M)[:, None], other=0.0)
+        tl.store(y + rows, tl.sum(v * v, 1), mask=rows < M)
+
+
+def large(x):
+    M, n = x.shape
+    if M <= 4096 or n < 512:
+        return (x * x).sum(1)
+    y = x.new_empty(M)
+    large_rows[(triton.cdiv(M, 64),)](x, y, 8, M, n=n, W=8)
+    return y
+"""
+
+
+def test_sizes_that_a_kernel_is_not_made_for_cost_no_verdict(tmp_path: Path) -> None:
+    """Whole blocks without a mask are proved where rows are whole; a launch of millions leaves steps for others."""
+    file = tmp_path / "whole.py"
+    file.write_text(WHOLE)
+    runner = Runner()
+    try:
+        requests = derived(file)[1]
+        answers = {name: runner.ask("gradcheck", request) for name, request in requests.items()}
+        statuses = {name: answer["status"] for name, answer in answers.items()}
+        assert statuses == {"whole_rows": "proved", "large_rows": "proved"}
+        reasons = [lost["reason"] for lost in answers["whole_rows"]["discarded"]]
+        assert any("read the same elements" in reason for reason in reasons)
+        assert answers["large_rows"]["steps"] < 250_000_000
+        text = requests["whole_rows"]["backward"]["source"]
+        wrong = {**requests["whole_rows"], "backward": dict(requests["whole_rows"]["backward"])}
+        wrong["backward"]["source"] = text.replace("tl.store(dx +", "tl.store(dx + 1 +")
+        assert wrong["backward"]["source"] != text
+        assert runner.ask("gradcheck", wrong)["status"] == "failed"
+    finally:
+        runner.close()
+
+
 TWICE = """
 import torch
 import triton

@@ -41,6 +41,47 @@ static intptr_t is_guess(ValueWalk *walk, const Value *value) {
 
 bool check_is_certain(const Value *value) { return !walk_from(value, is_guess, true, NULL); }
 
+/// What a loop carries to this value from outside, as its argument or as its result; NULL where it is no such value.
+static const Value *carried_from(const Value *value) {
+    const Op *loop = value->op ? value->op : value->region ? value->region->parent : NULL;
+    if (!loop || (loop->code != OP_FOR && loop->code != OP_WHILE)) return NULL;
+    int first = loop->code == OP_FOR ? 3 : 0;
+    int operand = first + value->index - (!value->op && loop->code == OP_FOR);
+    return operand >= first && operand < loop->operand_count ? loop->operands[operand] : NULL;
+}
+
+/// Whether a value is a scalar under some value of a constexpr, where the symbolic kernel has the tile of the other branch.
+static intptr_t may_be_scalar(ValueWalk *walk, const Value *value) {
+    if (!value || value->type.kind != TYPE_NUMBER) return false;
+    if (value->type.rank == 0) return true;
+    const Value *carried = carried_from(value);
+    if (carried) return walk_ask(walk, carried);
+    const Op *op = value->op;
+    if (!op) return false;
+    if (op->code == OP_IF) {
+        for (int i = 0; i < op->region_count; i++) {
+            const Op *end = region_terminator(op->regions[i]);
+            if (end && value->index < end->operand_count &&
+                walk_ask(walk, end->operands[value->index]))
+                return true;
+        }
+        return false;
+    }
+    if (op_rows[op->code].shape != SHAPE_BROADCAST && op_rows[op->code].shape != SHAPE_SAME)
+        return false;
+    bool has_operand = false;
+    for (int i = 0; i < op->operand_count; i++) {
+        if (!op->operands[i] || op->operands[i]->type.kind != TYPE_NUMBER) continue;
+        if (!walk_ask(walk, op->operands[i])) return false;
+        has_operand = true;
+    }
+    return has_operand;
+}
+
+bool check_is_tile(const Value *value) {
+    return value->type.rank > 0 && !walk_from(value, may_be_scalar, true, NULL);
+}
+
 /// Whether a value is a float of 32 bits or more: a promotion is as wide as its widest operand, whatever the others are.
 static intptr_t is_wide(ValueWalk *walk, const Value *value) {
     if (!value || value->constant || value->type.kind != TYPE_NUMBER || value->type.is_constexpr ||

@@ -12,6 +12,8 @@ bool check_is_certain(const Value *value);
 bool check_is_wide_float(const Value *value);
 /// Whether a value is certainly a float, of whatever width.
 bool check_is_float(const Value *value);
+/// Whether a value is certainly a tile: none that a branch on a constexpr makes a scalar of.
+bool check_is_tile(const Value *value);
 /// Whether Triton knows for sure that this is no constexpr: it comes from memory, a program id or a plain parameter.
 bool check_is_runtime(const Check *check, const Value *value);
 

@@ -1,4 +1,5 @@
 // Type errors that the types of operands show after inference: only what Triton's compiler certainly refuses.
+#include "analysis/build/value_poly.h"
 #include "analysis/checks/check_certainty.h"
 
 #include <string.h>
@@ -382,11 +383,32 @@ static void check_loop_bounds(Check *check, Op *op) {
     }
 }
 
+/// Whether a branch around is only taken where the tile has one element: `if x.numel == 1:`.
+static bool is_of_one_lane(const Check *check, const Op *op, const Value *tile) {
+    const Poly *count = poly_constant(check->arena, 1);
+    for (int i = 0; i < tile->type.rank; i++) {
+        if (!tile->type.dims[i]) return false;
+        count = poly_multiply(check->arena, count, tile->type.dims[i]);
+    }
+    for (const Region *region = op->parent; region && region->parent;
+         region = region->parent->parent) {
+        const Op *outer = region->parent;
+        const Op *asked = outer->code == OP_IF ? outer->operands[0]->op : NULL;
+        int64_t one;
+        if (asked && asked->code == OP_EQ && region == outer->regions[0] &&
+            value_is_int(asked->operands[1], &one) && one == 1 &&
+            poly_equal(value_poly(check->arena, asked->operands[0]), count))
+            return true;
+    }
+    return false;
+}
+
 void check_conditions(Check *check, Op *op) {
     if (op->code == OP_FOR || op->code == OP_STATIC_FOR) check_loop_bounds(check, op);
     if (op->code != OP_IF && op->code != OP_CONDITION) return;
     Value *condition = op->operands[0];
-    if (!condition || condition->type.kind != TYPE_NUMBER || condition->type.rank == 0) return;
+    if (!condition || condition->type.kind != TYPE_NUMBER || !check_is_tile(condition)) return;
+    if (is_of_one_lane(check, op, condition)) return;
     const Op *place = op->code == OP_CONDITION ? op->parent->parent : op;
     Range range = condition->range.source ? condition->range : place->range;
     const Source *own = check->kernel->definition->module->source;

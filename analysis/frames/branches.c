@@ -181,6 +181,15 @@ static bool dims_are_known(Type type) {
     return true;
 }
 
+/// One loaded or computed number in one branch, and a tile of them in the other: an address has lanes for each of them alone. A number
+/// that the text says, or None, stands for a tile of it.
+static bool is_number_or_tile(const Value *a, const Value *b) {
+    bool are_numbers = a->type.kind == TYPE_NUMBER && b->type.kind == TYPE_NUMBER;
+    const Value *scalar = a->type.rank == 0 ? a : b;
+    return are_numbers && (a->type.rank == 0) != (b->type.rank == 0) && !scalar->constant &&
+           !scalar->type.is_constexpr;
+}
+
 /// Whether nothing is known any more of what was known in each branch: two shapes, or two kinds of value.
 static bool merge_forgets(const Value *a, const Value *b, const Value *merged) {
     int count_a;
@@ -189,6 +198,7 @@ static bool merge_forgets(const Value *a, const Value *b, const Value *merged) {
     if (a->type.kind == TYPE_UNKNOWN || b->type.kind == TYPE_UNKNOWN) return false;
     if (value_is_tuple(a, &count_a) && value_is_tuple(b, &count_b)) return count_a != count_b;
     if (shapes_broadcast(a->type, b->type)) return false;
+    if (is_number_or_tile(a, b)) return true;
     // One address or a tile of them: what is loaded has another shape in each branch.
     if (a->type.kind == TYPE_POINTER && b->type.kind == TYPE_POINTER &&
         a->type.rank != b->type.rank)

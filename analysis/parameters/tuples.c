@@ -21,8 +21,17 @@ static int64_t item_place(const Op *op) {
     return is_item && value_is_int(op->operands[1], &place) && place < TYPE_MAX_RANK ? place : -1;
 }
 
+/// Whose bits or element type are asked for is no whole number, but a pointer.
+static bool asks_for_bits(const Op *op) {
+    return op->code == OP_BITCAST || op->code == OP_DTYPE_OF || op->code == OP_ELEMENT_TYPE_OF;
+}
+
 static bool visit_tuple_use(void *context, Op *op) {
     TupleUses *uses = context;
+    const Op *item = op->operand_count && op->operands[0] ? op->operands[0]->op : NULL;
+    int tuple = item && item_place(item) >= 0 ? parameter_index(item->operands[0]) : -1;
+    if (tuple >= 0 && tuple < uses->knowledge->count && asks_for_bits(op))
+        uses->is_other[tuple] = true;
     for (int i = 0; i < op->operand_count; i++) {
         int parameter = parameter_index(op->operands[i]);
         if (parameter < 0 || parameter >= uses->knowledge->count) continue;

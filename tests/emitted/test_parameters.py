@@ -98,3 +98,30 @@ def test_flags_of_a_combine_function_are_integers(tmp_path: Path) -> None:
     functions = {f.name: f for f in emitted.body if isinstance(f, ast.FunctionDef)}
     names = {argument.arg for argument in functions["sums_backward"].args.args}
     assert "dx" in names and "dstarts" not in names
+
+
+SCALES = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scaled(x, s, y, B: tl.constexpr, SCALE: tl.constexpr):
+    row = tl.program_id(0)
+    if SCALE == 1:
+        scale = tl.load(s + row)
+    elif SCALE == 2:
+        scale = tl.load(s + row * B + tl.arange(0, B))
+    if SCALE == 1:
+        tl.store(y + row, tl.load(x + row) * scale)
+    elif SCALE == 2:
+        lanes = row * B + tl.arange(0, B)
+        tl.store(y + lanes, tl.load(x + lanes) * scale)
+"""
+
+
+def test_a_flag_chooses_between_a_number_and_a_tile(tmp_path: Path) -> None:
+    """The number of one branch is no tile of that number: its gradient would be counted once for each lane."""
+    file = tmp_path / "scales.py"
+    file.write_text(SCALES, encoding="utf-8")
+    assert '"proved"' in tad("--check", "--grad", "--format", "json", file).stdout

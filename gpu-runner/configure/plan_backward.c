@@ -199,9 +199,11 @@ static Json *actual_json(const BackwardPlan *plan, const char *name, const Json 
     if (json_get(source, "scratch")) return scratch_json(plan, source, error);
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
         if (json_get(source, roles[i])) return beside_json(plan, roles[i], source, error);
-    if (json_get(source, "slices") || json_get(source, "stages") || json_get(source, "fill"))
+    bool fills = json_get_bool(source, "fills", false);
+    if (json_get(source, "slices") || json_get(source, "stages") ||
+        (json_get(source, "fill") && !fills))
         return NULL;
-    const Json *value = json_get(source, "value");
+    const Json *value = fills ? json_get(source, "fills") : json_get(source, "value");
     Json *json = json_object(plan->arena);
     json_set_string(json, "kind", "constant");
     if (!value)

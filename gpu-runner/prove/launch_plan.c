@@ -174,11 +174,28 @@ static void put_options(Arena *arena, const PlanConfiguration *configuration, Js
     json_set(result, "options", options);
 }
 
+/// The launches of the backward, with "fills" where the launcher lets a kernel store zeros.
+static Json *settled_launches(const Plan *plan, const PlanConfiguration *configuration) {
+    Json *launches = json_copy(plan->arena, plan->launches);
+    for (int i = 0; i < launches->count; i++) {
+        const Json *arguments = json_get(launches->items[i], "arguments");
+        for (int k = 0; arguments && k < arguments->count; k++) {
+            const StoredRanges *stored;
+            Json *argument = arguments->items[k];
+            if (json_get(argument, "fill") &&
+                launch_fills(plan->arena, plan->kernel, configuration, argument, &stored))
+                json_set_bool(argument, "fills", true);
+        }
+    }
+    return launches;
+}
+
 static void put_backward(const Plan *plan, const PlanConfiguration *configuration, Json *result) {
     if (!plan->launches || plan->launches->kind != JSON_ARRAY) return;
     Error refused = NULL;
     PlannedForward forward = {configuration, json_get(result, "arguments")};
-    Json *launches = plan_backward(plan->arena, &forward, plan->launches, &refused);
+    const Json *asked = settled_launches(plan, configuration);
+    Json *launches = plan_backward(plan->arena, &forward, asked, &refused);
     if (launches)
         json_set(result, "launches", launches);
     else

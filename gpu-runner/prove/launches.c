@@ -139,16 +139,23 @@ static bool actual_from_json(const LaunchReader *reader, const PlanConfiguration
     return *error == NULL;
 }
 
+bool launch_fills(Arena *arena, const FunctionDefinition *forward,
+                  const PlanConfiguration *configuration, const Json *fill,
+                  const StoredRanges **stored) {
+    const char *filled = json_get_string(fill, "filled", NULL);
+    int parameter = parameter_named(forward, json_get_string(fill, "fill", NULL));
+    *stored = NULL;
+    return filled && parameter >= 0 && parameter < configuration->argument_count &&
+           stored_read(arena, configuration, str_from(filled), stored) &&
+           stored_covers(*stored, &configuration->arguments[parameter]);
+}
+
 /// A kernel that may store the zeros beside a gradient does so where the launcher would let it: nobody else sets them.
 static void settle_fill(const LaunchReader *reader, const PlanConfiguration *configuration,
                         const Json *json, Actual *fill, Actual *actuals, int count) {
-    const char *filled = json_get_string(json, "filled", NULL);
     int parameter = parameter_named(reader->forward, json_get_string(json, "fill", NULL));
-    const StoredRanges *stored = NULL;
-    if (!filled || parameter < 0 ||
-        !stored_read(reader->arena, configuration, str_from(filled), &stored) ||
-        !stored_covers(stored, &configuration->arguments[parameter]))
-        return;
+    const StoredRanges *stored;
+    if (!launch_fills(reader->arena, reader->forward, configuration, json, &stored)) return;
     for (int i = 0; i < count; i++)
         if (actuals[i].kind == ACTUAL_GRADIENT && actuals[i].parameter == parameter) {
             actuals[i].stored = stored;

@@ -36,4 +36,10 @@ int launches_absent(const LaunchReader *reader, const PlanConfiguration *configu
 void tiles_read(const LaunchReader *reader, const PlanConfiguration *configuration,
                 const Json *launches, int turn, Problem *problem, Error *error);
 
+/// Whether the launcher lets a kernel store the zeros beside a gradient: they and what it stores anyway are all of it. `fill`: the
+/// argument as the request has it.
+bool launch_fills(Arena *arena, const FunctionDefinition *forward,
+                  const PlanConfiguration *configuration, const Json *fill,
+                  const StoredRanges **stored);
+
 #endif

@@ -69,6 +69,25 @@ def worker() -> Iterator[Runner]:
     runner.process.communicate()
 
 
+# --- zeros that a kernel stores -------------------------------------------------------------------------------------
+
+
+def test_zeros_are_stored_where_the_launcher_has_the_kernel_store_them(worker: Runner) -> None:
+    """What is timed stores all of a gradient where the Function's own launch does."""
+    arguments = {
+        "X": {"same": "X"},
+        "dX": {"gradient": "X"},
+        "FILL": {"fill": "X", "filled": "[(1, 4), (4, grid.0)]"},
+    }
+    said = []
+    for programs in (2, 3):
+        line = f"# tad: n=4, BLOCK=4, X=f32[8], grid=({programs},)"
+        (launch,) = planned(worker, line, [{"arguments": arguments}])
+        values = {argument["name"]: argument.get("value") for argument in launch["arguments"]}
+        said.append(values.get("FILL"))
+    assert said == [True, None]  # three programs would store more than there is
+
+
 # --- programs that share sums -----------------------------------------------------------------------------------------
 
 

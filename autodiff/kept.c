@@ -49,7 +49,11 @@ static void argument_settle(Arena *arena, BackwardArgument *argument) {
     TEXT(argument, stored);
     TEXT(argument, filled);
     TEXT(argument, upstream);
+    TEXT(argument, input);
+    TEXTS(argument, read, argument->read_count);
     TEXT(argument, same_as);
+    TEXT(argument, turns);
+    TEXT(argument, alone);
     TEXT(argument, programs);
 }
 
@@ -90,6 +94,8 @@ static void launch_settle(Arena *arena, BackwardLaunch *launch) {
     ITEMS(launch, blocks, launch->block_count);
     for (int i = 0; i < launch->block_count; i++) block_settle(arena, &launch->blocks[i]);
     TEXT(launch, stream);
+    TEXT(launch, turns_end);
+    TEXT(launch, turns_step);
     if (launch->loop) launch->loop = loop_copy(arena, launch->loop);
 }
 

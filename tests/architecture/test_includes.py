@@ -330,3 +330,20 @@ def test_every_folder_of_c_is_a_library_with_these_arrows():
     for folder, match in folders.items():
         linked = {library_of[name] for name in (match.group(3) or "").split()}
         assert linked <= MAY_INCLUDE[folder], f"CMakeLists.txt: {folder}/ links {linked}"
+
+
+def test_a_kept_derivation_owns_what_it_points_to():
+    """Each pointer of a derivation's result is copied where it is kept: its own arena goes."""
+    text = re.sub(r"//[^\n]*", "", (ROOT / "autodiff/state/result.h").read_text(encoding="utf-8"))
+    kept = (ROOT / "autodiff/kept.c").read_text(encoding="utf-8")
+    elsewhere = {"PassObserver", "GivenUse", "BackwardOptions"}  # no results, or of the snapshot
+    structs = re.findall(r"typedef struct (\w+) \{(.*?)\} \1;", text, re.DOTALL)
+    fields = {
+        (struct, name)
+        for struct, body in structs
+        if struct not in elsewhere
+        for line in re.findall(r"const \w+\s*\*+([^;]*);", body)
+        for name in re.findall(r"(\w+)(?:\s*\[\w+\])?\s*(?:,|$)", line)
+    }
+    assert len(fields) > 40
+    assert {f for f in fields if not re.search(rf"\b{f[1]}\b", kept)} == set()

@@ -276,14 +276,19 @@ static bool is_size(const TensorStrides *layout, int axis, int parameter, int gr
     return true;
 }
 
-static bool value_is_size(const TensorStrides *layout, int axis, const Value *value) {
+/// The forward's parameter that a value of the backward is; NULL: it is none.
+static const char *parameter_text(const TensorStrides *layout, const Value *value) {
     for (int i = 0; i < layout->launch->argument_count; i++)
         if (layout->backward->parameters[i].value == value &&
             layout->launch->arguments[i].use == ARGUMENT_SAME)
-            return is_size(layout, axis, forward_parameter(layout, layout->launch->arguments[i].of),
-                           -1) ||
-                   ask(layout, axis, layout->launch->arguments[i].of);
-    return false;
+            return layout->launch->arguments[i].of;
+    return NULL;
+}
+
+static bool value_is_size(const TensorStrides *layout, int axis, const Value *value) {
+    const char *name = parameter_text(layout, value);
+    return name &&
+           (is_size(layout, axis, forward_parameter(layout, name), -1) || ask(layout, axis, name));
 }
 
 /// The one atom that a polynomial is, or NULL.
@@ -386,7 +391,18 @@ static bool counter_is_bounded(const TensorStrides *layout, int axis, const Valu
     return poly_is_size(layout, axis, value_poly(layout->arena, end));
 }
 
-/// Of an index that is the place in the tile, a program's number, the counter of a loop or a remainder.
+/// Of a program's number divided by a size: leaves it to the caller that the quotients are no more than the tensor's size.
+static bool quotient_is_bounded(const TensorStrides *layout, int axis, const Op *quotient) {
+    const Op *number = quotient->operands[0]->op;
+    const char *size = parameter_text(layout, quotient->operands[1]);
+    int64_t grid_axis;
+    return number && number->code == OP_PROGRAM_ID && size &&
+           value_is_int(number->operands[0], &grid_axis) &&
+           ask(layout, axis,
+               arena_printf(layout->arena, "-(-grid.%d // %s)", (int)grid_axis, size));
+}
+
+/// Of an index that is the place in the tile, a program's number, the counter of a loop, a quotient or a remainder.
 static bool form_bounds(const TensorStrides *layout, int axis, const TileIndex *index, Type tile) {
     int lanes = 0, along = -1;
     int64_t number;
@@ -402,6 +418,7 @@ static bool form_bounds(const TensorStrides *layout, int axis, const TileIndex *
     if (!atom) return false;
     if (!atom->op) return counter_is_bounded(layout, axis, atom);
     if (atom->op->code == OP_PROGRAM_ID) return grid_is_size(layout, axis, atom->op->operands[0]);
+    if (atom->op->code == OP_FLOORDIV) return quotient_is_bounded(layout, axis, atom->op);
     return atom->op->code == OP_MOD &&
            poly_is_size(layout, axis, value_poly(layout->arena, atom->op->operands[1]));
 }

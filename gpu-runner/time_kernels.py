@@ -161,6 +161,13 @@ class Timer:
             size, warps = self.helpers["_row_block"](*given, lanes=int(row["lanes"]), **said)
             stages = {"num_stages": said["num_stages"]} if "num_stages" in said else {}
             return {row["name"]: size}, grid, {"num_warps": warps, **stages}
+        wide = own.get("elements")
+        if wide:
+            given = int(wide["axis"]), int(wide["size"]), int(wide["length"]), *self.tensors(wide)
+            said.pop("widest", None)
+            grid, size, warps = self.helpers["_wide_block"](self.grid, *given, lanes=int(wide["lanes"]), **said)
+            stages = {"num_stages": said["num_stages"]} if "num_stages" in said else {}
+            return {wide["name"]: size}, grid, {"num_warps": warps, **stages}
         sides = {role: own[role] for role in ("rows", "columns", "terms")}
         given = {
             role: (int(side["size"]), side["axis"], int(side["length"]), *self.tensors(side))

@@ -41,6 +41,23 @@ RowChoice choose_row_block(RowSizes sizes) {
     return (RowChoice){block, warps};
 }
 
+WideChoice choose_wide_block(WideSizes sizes) {
+    int64_t width = sizes.lanes * (sizes.widest ? sizes.widest : 4), block = sizes.size,
+            programs = sizes.programs;
+    bool is_narrow =
+        0 < block * width && block * width < WIDE_LEAST && sizes.axis * block >= sizes.length;
+    while (is_narrow && block * width < WIDE_BYTES && block < sizes.length &&
+           programs > WIDE_PROGRAMS) {
+        block *= 2;
+        programs /= 2;
+    }
+    if (block != sizes.size)
+        return (WideChoice){block, (sizes.length + block - 1) / block, FEWEST_WARPS};
+    int warps = sizes.warps ? sizes.warps
+                            : choose_warps((double)(block * sizes.lanes), (double)sizes.bytes);
+    return (WideChoice){block, sizes.axis, warps};
+}
+
 int choose_stages(double elements, double bytes) {
     enum { ROOM = 64 << 10, AHEAD = 3 };
     return 2 * elements * bytes <= ROOM ? AHEAD : 1;

@@ -44,6 +44,26 @@ typedef struct RowChoice {
 
 /// `_row_block`.
 RowChoice choose_row_block(RowSizes sizes);
+/// Of a tensor, what a program has to move at the least, what it moves else, and the programs that there have to be for that.
+#define WIDE_LEAST    2048
+#define WIDE_BYTES    4096
+#define WIDE_PROGRAMS 2048
+
+typedef struct WideSizes {
+    int64_t size, length;    // the forward's block, and all elements along its axis
+    int64_t lanes;           // elements of the tile for each of the block
+    int64_t programs, axis;  // of the forward's grid, and those along the block's axis
+    int64_t bytes, widest;   // as in RowSizes
+    int warps;
+} WideSizes;
+
+typedef struct WideChoice {
+    int64_t size, axis;  // the block, and the programs along its axis
+    int warps;
+} WideChoice;
+
+/// `_wide_block`.
+WideChoice choose_wide_block(WideSizes sizes);
 /// `_stages`: the same of the tiles that each iteration loads.
 int choose_stages(double elements, double bytes);
 

@@ -211,4 +211,5 @@ void blocks_describe(Arena *arena, Function *backward, Value *const *counts,
     loops_describe(&blocks, launch);
     streams_describe(&blocks, launch);
     turns_describe(&blocks, launch);
+    elements_describe(&blocks, launch);
 }

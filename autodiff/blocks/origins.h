@@ -126,6 +126,8 @@ void products_describe(Blocks *blocks, BackwardLaunch *launch);
 void loops_describe(Blocks *blocks, BackwardLaunch *launch);
 /// Gives the one free block that loops of a kernel without products go over its role, where there is one: streams.c.
 void streams_describe(Blocks *blocks, BackwardLaunch *launch);
+/// Gives the one free block of a program its role, along the axis that lies in memory, where programs number such blocks: elements.c.
+void elements_describe(Blocks *blocks, BackwardLaunch *launch);
 /// Says how many turns programs take, where all that the kernel does is one loop of them: turns.c.
 void turns_describe(Blocks *blocks, BackwardLaunch *launch);
 /// Where all loops over blocks of a size end; NULL: they have other ends.
@@ -133,6 +135,10 @@ const Poly *blocks_end(const Blocks *blocks, const Value *size);
 /// Whether nothing of the launch is by program, and nothing is updated that a second run would find changed; `scratch`: but for memory
 /// of its own.
 bool launch_is_repeatable(const BackwardLaunch *launch, bool scratch);
+/// What the launch is told of a block; NULL: nothing.
+LaunchBlock *launch_block_of(const Blocks *blocks, BackwardLaunch *launch, const Value *size);
+/// The other factors of a product of names, "1" where there are none; NULL: the name is not in it, or more than once.
+const char *factors_but(Arena *arena, const char *product, const char *name);
 /// The tensor that a tile is loaded from, in Python; NULL: it has no name where the launch stands.
 const char *launch_tensor_of(const Blocks *blocks, const BackwardLaunch *launch, Op *load);
 /// The argument of the launch that a parameter of the kernel is bound by; -1.

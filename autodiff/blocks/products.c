@@ -82,12 +82,16 @@ bool launch_is_repeatable(const BackwardLaunch *launch, bool scratch) {
     return true;
 }
 
-static LaunchBlock *launch_block(const ProductSearch *search, const Value *size) {
-    int index = launch_argument_of(search->blocks->function, search->launch, size);
-    for (int i = 0; index >= 0 && i < search->launch->block_count; i++)
-        if (strcmp(search->launch->blocks[i].name, search->launch->arguments[index].name) == 0)
-            return &search->launch->blocks[i];
+LaunchBlock *launch_block_of(const Blocks *blocks, BackwardLaunch *launch, const Value *size) {
+    int index = launch_argument_of(blocks->function, launch, size);
+    for (int i = 0; index >= 0 && i < launch->block_count; i++)
+        if (strcmp(launch->blocks[i].name, launch->arguments[index].name) == 0)
+            return &launch->blocks[i];
     return NULL;
+}
+
+static LaunchBlock *launch_block(const ProductSearch *search, const Value *size) {
+    return launch_block_of(search->blocks, search->launch, size);
 }
 
 /// Whether a block is free, with the elements that its blocks cover.

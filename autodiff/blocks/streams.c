@@ -25,8 +25,7 @@ static const Value *symbol_of(const Blocks *blocks, const BackwardLaunch *launch
     return NULL;
 }
 
-/// The other factors of a product of names, "1" where there are none; NULL: the name is not in it, or more than once.
-static const char *divided_by(Arena *arena, const char *product, const char *name) {
+const char *factors_but(Arena *arena, const char *product, const char *name) {
     Buffer rest = buffer_new(arena);
     int found = 0;
     for (const char *at = product; *at;) {
@@ -66,7 +65,7 @@ void streams_describe(Blocks *blocks, BackwardLaunch *launch) {
         found = block;
         found->extent = launch_number_text(blocks, launch, blocks_end(blocks, symbol));
     }
-    const char *lanes = found ? divided_by(blocks->arena, launch->tile, found->of) : NULL;
+    const char *lanes = found ? factors_but(blocks->arena, launch->tile, found->of) : NULL;
     if (!lanes || !found->extent || is_told(launch, found->of)) return;
     launch->stream = lanes;
     found->role = BLOCK_STREAM;

@@ -10,6 +10,7 @@
 enum {
     DEFAULT_TILE =
         4096,  // elements, up to which four warps are right: those that Triton takes unasked
+    WIDE_TILE = 1024,      // elements of which a program moves 2,048 bytes at least
     DEFAULT_LOADS = 6144,  // the same of all tiles that are loaded at once, with four bytes each
 };
 
@@ -26,9 +27,9 @@ static long factor_of(const LaunchPlan *plan, const BoundLaunch *bound, Str fact
     return number;
 }
 
-/// Whether a launch passes numbers that make small tiles.
-static bool is_small(const LaunchPlan *plan, const BoundLaunch *bound,
-                     const BackwardLaunch *launch) {
+/// Elements of the tile as a launch passes it; 0: not numbers.
+static long tile_elements(const LaunchPlan *plan, const BoundLaunch *bound,
+                          const BackwardLaunch *launch) {
     const char *tile = launch->tile;
     long size = 1;
     for (const char *at = tile; *at && size;) {
@@ -37,19 +38,32 @@ static bool is_small(const LaunchPlan *plan, const BoundLaunch *bound,
         size *= factor_of(plan, bound, (Str){at, length});
         at += length + (end ? 3 : 0);
     }
-    return size > 0 && size <= DEFAULT_TILE && size * launch->loaded_count <= DEFAULT_LOADS;
+    return size;
 }
 
-/// Whether all launches of the file are for tiles so small that nothing has to be said.
-static bool all_are_small(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch) {
+/// Tiles so small that nothing has to be said of warps.
+static bool is_small(long size, const BackwardLaunch *launch) {
+    return size <= DEFAULT_TILE && size * launch->loaded_count <= DEFAULT_LOADS;
+}
+
+/// Tiles so large that a program has enough to do, whatever their type is.
+static bool is_wide(long size, const BackwardLaunch *launch) {
+    (void)launch;
+    return size >= WIDE_TILE;
+}
+
+/// Whether all launches of the file pass numbers, and tiles of that kind.
+static bool all_tiles_are(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
+                          bool of_kind(long size, const BackwardLaunch *launch)) {
     const Module *module = plan->kernel->module;
     bool any = false;
     for (LIST_EACH(int, i, module->launches)) {
         BoundLaunch bound;
         const LaunchSite *site = &module->launches.items[i];
         if (site->kernel != plan->kernel) continue;
-        if (!launch_bind(arena, module, site, &bound) || !is_small(plan, &bound, launch))
-            return false;
+        if (!launch_bind(arena, module, site, &bound)) return false;
+        long size = tile_elements(plan, &bound, launch);
+        if (size < 1 || !of_kind(size, launch)) return false;
         any = true;
     }
     return any;
@@ -71,7 +85,7 @@ bool launch_counts_warps(Arena *arena, const LaunchPlan *plan, const BackwardLau
     TileNames names;
     return launch->tile && !is_tuned && !plan->has_options &&
            !tiles_are_own(arena, plan, launch, &names) && names_are_passed(plan, launch->tile) &&
-           !all_are_small(arena, plan, launch);
+           !all_tiles_are(arena, plan, launch, is_small);
 }
 
 const char *warps_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
@@ -229,12 +243,26 @@ static bool stream_is_own(Arena *arena, const LaunchPlan *plan, const BackwardLa
     return true;
 }
 
+static bool elements_are_own(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
+                             TileNames *names) {
+    const LaunchBlock *block = block_of_role(launch, BLOCK_ELEMENTS);
+    if (!has_names(plan, block->of) || !has_names(plan, block->extent) ||
+        !has_names(plan, launch->elements) || all_tiles_are(arena, plan, launch, is_wide) ||
+        !has_all_names(plan, block->tensors, block->tensor_count))
+        return false;
+    *names = (TileNames){.grid = plan_name(arena, plan, "grid"),
+                         .block = plan_name(arena, plan, "block"),
+                         .warps = plan_name(arena, plan, "warps")};
+    return true;
+}
+
 bool tiles_are_own(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
                    TileNames *names) {
     bool is_tuned = plan->kernel->is_autotuned || plan->kernel->has_heuristics;
     if (is_tuned) return false;
     if (launch->loop) return loop_is_own(arena, plan, launch, names);
     if (launch->stream) return stream_is_own(arena, plan, launch, names);
+    if (launch->elements) return elements_are_own(arena, plan, launch, names);
     if (!launch->has_tiles) return false;
     for (BlockRole role = BLOCK_ROWS; role <= BLOCK_TERMS; role++) {
         const LaunchBlock *block = block_of_role(launch, role);
@@ -340,12 +368,34 @@ static const char *stream_statement(Arena *arena, const LaunchPlan *plan,
                         call_lines(arena, head, arguments.items, arguments.count, indent));
 }
 
+static const char *elements_statement(Arena *arena, const LaunchPlan *plan,
+                                      const BackwardLaunch *launch, const TileNames *names,
+                                      int indent) {
+    const LaunchBlock *block = block_of_role(launch, BLOCK_ELEMENTS);
+    Texts arguments = {0};
+    LIST_PUSH(arena, &arguments, arena_printf(arena, "%s.grid", plan->ctx));
+    LIST_PUSH(arena, &arguments, arena_printf(arena, "%d", block->axis));
+    LIST_PUSH(arena, &arguments, block->of);
+    LIST_PUSH(arena, &arguments, block->extent);
+    for (int i = 0; i < block->tensor_count; i++) LIST_PUSH(arena, &arguments, block->tensors[i]);
+    if (strcmp(launch->elements, "1") != 0)
+        LIST_PUSH(arena, &arguments, arena_printf(arena, "lanes=%s", launch->elements));
+    if (plan->has_options)
+        LIST_PUSH(arena, &arguments, arena_printf(arena, "**%s.options", plan->ctx));
+    const char *head =
+        arena_printf(arena, "%s, %s, %s = _wide_block", names->grid, names->block, names->warps);
+    return arena_printf(arena, "%*s# its own %s, where the forward's is small\n%*s%s\n", indent, "",
+                        block->name, indent, "",
+                        call_lines(arena, head, arguments.items, arguments.count, indent));
+}
+
 const char *tiles_statement(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
                             int indent) {
     TileNames names;
     if (!tiles_are_own(arena, plan, launch, &names)) return "";
     if (launch->loop) return loop_statement(arena, plan, launch, &names, indent);
     if (launch->stream) return stream_statement(arena, plan, launch, &names, indent);
+    if (launch->elements) return elements_statement(arena, plan, launch, &names, indent);
     Texts arguments = {0};
     LIST_PUSH(arena, &arguments, arena_printf(arena, "%s.grid", plan->ctx));
     LIST_PUSH(arena, &arguments, role_text(arena, launch, BLOCK_ROWS, "rows"));
@@ -366,8 +416,9 @@ const char *tiles_statement(Arena *arena, const LaunchPlan *plan, const Backward
 
 const char *tile_size_text(const BackwardLaunch *launch, const TileNames *names, const char *name) {
     const char *const sizes[] = {
-        [BLOCK_ROWS] = names->rows, [BLOCK_COLUMNS] = names->columns, [BLOCK_TERMS] = names->terms,
-        [BLOCK_LOOP] = names->tile, [BLOCK_STREAM] = names->block,
+        [BLOCK_ROWS] = names->rows,    [BLOCK_COLUMNS] = names->columns,
+        [BLOCK_TERMS] = names->terms,  [BLOCK_LOOP] = names->tile,
+        [BLOCK_STREAM] = names->block, [BLOCK_ELEMENTS] = names->block,
     };
     for (int i = 0; i < launch->block_count; i++)
         if (launch->blocks[i].role != BLOCK_OTHER && strcmp(launch->blocks[i].name, name) == 0)

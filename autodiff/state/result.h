@@ -115,14 +115,15 @@ typedef struct BackwardArgument {
 
 /// What the blocks of a size are to the products of a kernel: a tile of rows and columns, summed over terms.
 /// BLOCK_LOOP: loops of several products go over it, and no other block is chosen. BLOCK_STREAM: loops go over rows in it, in a kernel
-/// without products.
+/// without products. BLOCK_ELEMENTS: in such a kernel each program has one of it, along the axis whose elements lie side by side.
 typedef enum BlockRole {
     BLOCK_OTHER,
     BLOCK_ROWS,
     BLOCK_COLUMNS,
     BLOCK_TERMS,
     BLOCK_LOOP,
-    BLOCK_STREAM
+    BLOCK_STREAM,
+    BLOCK_ELEMENTS
 } BlockRole;
 
 /// A block size of an emitted kernel (autodiff/blocks).
@@ -180,6 +181,7 @@ typedef struct BackwardLaunch {
     const LoopTile *loop;  // a block has the role BLOCK_LOOP; or NULL
     const char *
         stream;  // elements of `tile` for each lane of the block with the role BLOCK_STREAM, in Python; NULL: none has it
+    const char *elements;  // the same of the role BLOCK_ELEMENTS
     const char *turns_end,
         *turns_step;  // the programs along the first axis take turns with `range(0, end, step)`, in Python over the forward's arguments,
     // which is all that the kernel does: as many programs as turns are as right; NULL: it is not so

@@ -331,6 +331,7 @@ static void put_own(const BackwardPlan *plan, const Json *launch, Json *json, Er
         json_set_bool(loop, "is_owned", json_get_bool(source, "is_owned", false));
     }
     Json *row = json_get(own, "row");
+    if (!row) row = json_get(own, "elements");
     if (row) json_set_number(row, "lanes", expression(plan, source, "lanes", error));
     json_set_number(own, "widest", json_get_bool(source, "is_precise", false) ? 2 : 4);
     if (configuration->warps) json_set_number(own, "num_warps", configuration->warps);

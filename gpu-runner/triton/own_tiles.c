@@ -118,6 +118,31 @@ static void choose_row(Json *launch, const Json *own, Buffer *words) {
     json_set(launch, "options", options);
 }
 
+static void choose_elements(Json *launch, const Json *own, const Json *grid, Buffer *words) {
+    const Json *block = json_get(own, "elements"), *axis = json_get(block, "axis");
+    int numbered = axis && axis->kind == JSON_NUMBER ? (int)axis->number : 0;
+    int64_t lanes = whole(block, "lanes"), stages = whole(own, "num_stages"), programs = 1;
+    for (int i = 0; i < PROGRAM_AXES; i++) programs *= item(grid, i);
+    WideChoice choice = choose_wide_block((WideSizes){.size = whole(block, "size"),
+                                                      .length = whole(block, "length"),
+                                                      .lanes = lanes ? lanes : 1,
+                                                      .programs = programs,
+                                                      .axis = item(grid, numbered),
+                                                      .bytes = widths_of(block).sum,
+                                                      .widest = widths_of(block).widest,
+                                                      .warps = (int)whole(own, "num_warps")});
+    Json *own_grid = json_array(launch->arena);
+    for (int i = 0; i < PROGRAM_AXES; i++)
+        json_push(own_grid, json_number(launch->arena,
+                                        (double)(i == numbered ? choice.axis : item(grid, i))));
+    json_set(launch, "grid", own_grid);
+    put_size(launch, block, choice.size, words);
+    Json *options = json_object(launch->arena);
+    json_set_number(options, "num_warps", choice.warps);
+    if (stages) json_set_number(options, "num_stages", (double)stages);
+    json_set(launch, "options", options);
+}
+
 const Json *own_tiles_chosen(Arena *arena, const Json *plan, TileCard card) {
     const Json *given = json_get(plan, "launches");
     bool any = false;
@@ -136,6 +161,8 @@ const Json *own_tiles_chosen(Arena *arena, const Json *plan, TileCard card) {
             choose_loop(launch, own, card, &words);
         else if (json_get(own, "row"))
             choose_row(launch, own, &words);
+        else if (json_get(own, "elements"))
+            choose_elements(launch, own, json_get(plan, "grid"), &words);
         else if (own)
             choose_product(launch, own, json_get(plan, "grid"), card, &words);
         if (own) json_set_string(launch, "tiles", buffer_text(&words));

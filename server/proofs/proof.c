@@ -96,21 +96,23 @@ static Json *loop_json(Arena *arena, const BackwardLaunch *launch) {
     return tiles;
 }
 
-/// The sizes that the block of a row may get in a proof, whose rows are short: none is the forward's, and some leave a rest.
-static Json *stream_json(Arena *arena, const BackwardLaunch *launch) {
+/// The sizes that the block of a row, or of a program's elements, may get in a proof, whose tensors are small: none is the forward's, and
+/// some leave a rest.
+static Json *stream_json(Arena *arena, const BackwardLaunch *launch, BlockRole role) {
     static const int choices[] = {32, 8, 128, 16};
     Json *tiles = json_object(arena);
     for (int i = 0; i < launch->block_count; i++) {
         const LaunchBlock *block = &launch->blocks[i];
-        if (block->role != BLOCK_STREAM) continue;
+        if (block->role != role) continue;
         Json *tile = json_object(arena), *sizes = json_array(arena);
         for (size_t k = 0; k < sizeof choices / sizeof *choices; k++)
             json_push(sizes, json_number(arena, choices[k]));
         json_set_string(tile, "same", block->of);
-        json_set_string(tile, "role", "row");
+        json_set_string(tile, "role", role == BLOCK_STREAM ? "row" : "elements");
         json_set(tile, "tensors", names_json(arena, block->tensors, block->tensor_count));
         json_set_string(tile, "extent", block->extent);
-        json_set(tile, "axis", json_null(arena));
+        json_set(tile, "axis",
+                 block->axis < 0 ? json_null(arena) : json_number(arena, block->axis));
         json_set(tile, "sizes", sizes);
         json_set(tiles, block->name, tile);
     }
@@ -149,6 +151,7 @@ static void put_own(Json *json, const LaunchPlan *plan, const BackwardLaunch *la
         json_set(own, "tensors", names_json(arena, loop->tensors, loop->tensor_count));
     }
     if (launch->stream) json_set_string(own, "lanes", launch->stream);
+    if (launch->elements) json_set_string(own, "lanes", launch->elements);
     json_set(json, "own", own);
 }
 
@@ -199,7 +202,8 @@ static Json *launches_json(Arena *arena, const Backward *backward) {
         json_set(json, "arguments", arguments);
         if (launch->has_tiles) json_set(json, "tiles", tiles_json(arena, launch));
         if (launch->loop) json_set(json, "tiles", loop_json(arena, launch));
-        if (launch->stream) json_set(json, "tiles", stream_json(arena, launch));
+        if (launch->stream) json_set(json, "tiles", stream_json(arena, launch, BLOCK_STREAM));
+        if (launch->elements) json_set(json, "tiles", stream_json(arena, launch, BLOCK_ELEMENTS));
         if (turns_are_own(&plan, launch)) json_set(json, "turns", turns_json(arena, launch));
         put_own(json, &plan, launch);
         put_options(json, &plan, launch);

@@ -115,7 +115,7 @@ static Json *request_for_child(Timing *timing) {
     json_set(request, "launches", json_get(json_get(timing->params, "backward"), "launches"));
     json_set_string(
         request, "helpers",
-        helpers_text(arena, "_product_tiles() _loop_tile() _row_block()", helper_is_absent, NULL));
+        helpers_text(arena, "_product_tiles() _loop_tile() _row_block() _wide_block()", helper_is_absent, NULL));
     return request;
 }
 

@@ -19,6 +19,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.emitted.plan import EXAMPLES, KERNELS, derived, helper_texts, tad
+from tests.emitted.test_wide_blocks import FLAT, HEAD, PLAIN
 from tests.runner.test_protocol import BIN, Runner, gradcheck_params
 from tests.runner.test_times import cache, launches, variables
 
@@ -45,6 +46,7 @@ class Size(tuple):
 
 # What these call.
 CALLED = {
+    "_wide_block": ("_warps",),
     "_product_tiles": ("_once", "_fitting_tiles"),
     "_loop_tile": ("_once", "_fitting_tile"),
 }
@@ -310,6 +312,37 @@ def test_blocks_of_rows_are_the_functions(type_: str, worker: Runner) -> None:
             assert "grid" not in launch
             seen.add(own)
         assert len(seen) > 8
+
+
+# --- blocks of a program's elements -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_blocks_of_elements_are_the_functions(type_: str, worker: Runner, tmp_path: Path) -> None:
+    path = tmp_path / "kernels.py"
+    path.write_text(HEAD + FLAT.format(**PLAIN))
+    choose = rule("_wide_block", path)
+    lengths = [0, 1, 1000, 1 << 20, (1 << 20) + 1, 1 << 28]
+    cases = [*itertools.product([0, 1], [16, 128, 256, 1024, 16384], lengths, [1, 16], [1, 3, 4])]
+    launches = []
+    for axis, size, length, lanes, count in cases:
+        tensors = ["X", "Y", "n", "X"][:count]
+        tile = {"role": "elements", "same": size, "axis": axis, "extent": length}
+        own = {"lanes": lanes}
+        tiles = {"tile": tile | {"tensors": tensors}}
+        launches.append({"arguments": {"tile": {"value": 1}}, "tiles": tiles, "own": own})
+    seen = set()
+    for grid in ((9000, 7), (300, 5), (5, 60000)):
+        line = f"# tad: n=4, BLOCK=4, X={type_}[4], Y=f16[4], grid={grid}"
+        tensors = Tensor(width=TYPES[type_]), Tensor(width=2), 4, Tensor(width=TYPES[type_])
+        found = planned(worker, line, launches, card=card_of("h200"))
+        for launch, (axis, size, length, lanes, count) in zip(found, cases, strict=True):
+            programs, *own = choose((*grid, 1), axis, size, length, *tensors[:count], lanes=lanes)
+            said = [launch["arguments"][0]["value"], launch["options"]["num_warps"]]
+            assert said == own, (grid, axis, size, length, lanes, count)
+            assert tuple(launch["grid"]) == programs
+            seen.add((programs, *own))
+    assert len(seen) > 20
 
 
 # --- real kernels ----------------------------------------------------------------------------------------------------

@@ -1,0 +1,62 @@
+// A kernel without products in, each program of which has one block along the axis that lies in memory; that block, where it is free, out.
+#include <string.h>
+
+#include "autodiff/blocks/origins.h"
+
+typedef struct ElementSearch {
+    Blocks *blocks;
+    const Value *symbol;  // of the lanes that lie side by side
+    bool fits;
+} ElementSearch;
+
+/// The block whose lanes are one element apart; NULL: none.
+static const Value *lanes_side_by_side(Blocks *blocks, Op *store) {
+    const Type *type = &store->operands[0]->type;
+    Affine offset = access_by(blocks->former, store).offset;
+    int64_t step;
+    bool is_other;
+    for (int k = 0; offset.known && k < offset.rank && k < type->rank; k++)
+        if (poly_is_constant(offset.lane[k], &step) && step == 1)
+            return block_dim(blocks, type->dims[k], &is_other);
+    return NULL;
+}
+
+static bool visit_store(void *context, Op *op) {
+    ElementSearch *search = context;
+    if (op->code != OP_STORE) return true;
+    const Value *symbol = lanes_side_by_side(search->blocks, op);
+    search->fits &= symbol && (!search->symbol || symbol == search->symbol);
+    search->symbol = symbol;
+    return search->fits;
+}
+
+/// The one axis of the grid that numbers the blocks, with an end that the launch knows; -1.
+static int numbered_axis(const LaunchBlock *block) {
+    int found = -1;
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+        if (!block->numbers[axis]) continue;
+        if (found >= 0 || !block->ends[axis]) return -1;
+        found = axis;
+    }
+    return found;
+}
+
+void elements_describe(Blocks *blocks, BackwardLaunch *launch) {
+    ElementSearch search = {.blocks = blocks, .fits = true};
+    bool is_chosen = launch->has_tiles || launch->loop || launch->stream || launch->turns_end;
+    if (is_chosen || !launch->tile || !launch->loaded_count || !launch_is_repeatable(launch, false))
+        return;
+    region_walk(blocks->function->body, visit_store, &search);
+    if (!search.fits || !search.symbol) return;
+    LaunchBlock *block = launch_block_of(blocks, launch, search.symbol);
+    if (!block || block->why || block->needs_divisor || block->limit_count) return;
+    int axis = numbered_axis(block);
+    const char *lanes = factors_but(blocks->arena, launch->tile, block->of);
+    if (axis < 0 || !lanes) return;
+    launch->elements = lanes;
+    block->role = BLOCK_ELEMENTS;
+    block->axis = axis;
+    block->extent = block->ends[axis];
+    block->tensors = launch->loaded;
+    block->tensor_count = launch->loaded_count;
+}

@@ -18,6 +18,8 @@
 #include "autodiff/schedule/stages.h"
 #include "autodiff/schedule/tile_orders.h"
 #include "autodiff/tape/tape.h"
+#include "base/budget.h"
+#include "base/error.h"
 
 static void variant_refuse(Variant *variant, BackwardStatus status, const char *reason,
                            Range range) {
@@ -156,6 +158,44 @@ static void try_joined(Arena *arena, const Kernel *kernel, const Function *forwa
         *variant = joined;
 }
 
+/// All that may need fewer atomics than one kernel in the forward's schedule.
+static void variant_improve(Arena *arena, const Kernel *kernel, const Function *forward,
+                            const BackwardOptions *options, bool keeps, Variant *variant) {
+    if (variant->result.atomics)
+        variant_split(arena, kernel, forward, options, keeps, false, variant);
+    if (variant->result.atomics) try_tiles(arena, kernel, forward, options, keeps, variant);
+    if (variant->result.atomics) variant_flatten(arena, kernel, forward, options, keeps, variant);
+    if (variant->result.atomics) try_joined(arena, kernel, forward, options, variant);
+}
+
+static Variant variant_copy(Arena *arena, const Variant *variant) {
+    Variant copy = *variant;
+    copy.result.gradients = ARENA_ARRAY(arena, Gradient, copy.result.gradient_count + 1);
+    for (int i = 0; i < copy.result.gradient_count; i++)
+        copy.result.gradients[i] = variant->result.gradients[i];
+    return copy;
+}
+
+/// The same with half of the steps that are left: where these do not do, what was derived stays.
+static void improve_within_steps(Arena *arena, const Kernel *kernel, const Function *forward,
+                                 const BackwardOptions *options, bool keeps, Variant *variant) {
+    StepBudget *budget = ARENA_NEW(arena, StepBudget);
+    Variant *better = ARENA_NEW(arena, Variant);
+    *better = variant_copy(arena, variant);
+    int64_t left = budget_left();
+    BugGuard guard;
+    if (BUG_GUARD(&guard)) {
+        budget_start(budget, left / 2);
+        variant_improve(arena, kernel, forward, options, keeps, better);
+        budget_stop(budget);
+        bug_guard_end(&guard);
+        *variant = *better;
+    } else if (guard.cause != BUG_SPENT) {
+        bug_raise_again(&guard);
+    }
+    budget_take(budget->taken);
+}
+
 void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
                     const BackwardOptions *options, Variant *variant) {
     const BackwardPart whole = {.kind = PART_WHOLE};
@@ -168,11 +208,5 @@ void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
     }
     bool is_apart = options && options->keeps_schedule;
     if (variant->result.status == BACKWARD_DERIVED && variant->result.atomics && !is_apart)
-        variant_split(arena, kernel, forward, options, keeps, false, variant);
-    if (variant->result.status == BACKWARD_DERIVED && variant->result.atomics && !is_apart)
-        try_tiles(arena, kernel, forward, options, keeps, variant);
-    if (variant->result.status == BACKWARD_DERIVED && variant->result.atomics && !is_apart)
-        variant_flatten(arena, kernel, forward, options, keeps, variant);
-    if (variant->result.status == BACKWARD_DERIVED && variant->result.atomics && !is_apart)
-        try_joined(arena, kernel, forward, options, variant);
+        improve_within_steps(arena, kernel, forward, options, keeps, variant);
 }

@@ -47,10 +47,23 @@ static bool is_log_sum(LogSum *found) {
     return false;
 }
 
-static bool is_minus_infinity(const Value *value) {
-    double number;
+/// The number that all elements are. False where they are none, or not known.
+static bool is_all_one_number(const Value *value, double *number) {
     if (made_by(value, OP_FULL)) value = value->op->operands[1];
-    return value_is_number(value, &number) && isinf(number) && number < 0;
+    return value_is_number(value, number);
+}
+
+/// Also as tutorials spell it: `tl.zeros(...) - float("inf")`.
+static bool is_minus_infinity(const Value *value) {
+    double number, other;
+    if (is_all_one_number(value, &number)) return isinf(number) && number < 0;
+    bool is_difference = made_by(value, OP_SUB);
+    if (!is_difference && !made_by(value, OP_ADD)) return false;
+    if (!is_all_one_number(value->op->operands[0], &number) ||
+        !is_all_one_number(value->op->operands[1], &other))
+        return false;
+    double sum = is_difference ? number - other : number + other;
+    return isinf(sum) && sum < 0;
 }
 
 /// The state that is `top` in the next iteration, or -1.

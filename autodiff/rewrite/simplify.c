@@ -9,12 +9,18 @@
 #include "autodiff/rewrite/algebra.h"
 #include "autodiff/rewrite/rewrite.h"
 
-/// The patterns `a op NEG(b)` and, of whole numbers, `a - (a - b)`.
+/// `x * 0`, which is 0 where elements count: they are finite.
+static bool is_nothing(const Value *value) {
+    return made_by(value, OP_MUL) &&
+           (is_number(value->op->operands[0], 0) || is_number(value->op->operands[1], 0));
+}
+
+/// The patterns `a op NEG(b)`, `x * 0 + b` and, of whole numbers, `a - (a - b)`.
 static Value *simplify_sum(Builder *builder, const Op *op, const Value *result) {
     Value *a = op->operands[0], *b = op->operands[1];
     bool minus = op->code == OP_SUB;
-    if (is_number(b, 0) && same_type(a, result)) return a;
-    if (!minus && is_number(a, 0) && same_type(b, result)) return b;
+    if ((is_number(b, 0) || is_nothing(b)) && same_type(a, result)) return a;
+    if (!minus && (is_number(a, 0) || is_nothing(a)) && same_type(b, result)) return b;
     if (minus && is_number(a, 0) && same_type(b, result)) return build_unary(builder, OP_NEG, b);
     if (minus && made_by(b, OP_SUB) && b->op->operands[0] == a &&
         dtype_is_integer(result->type.element) && same_type(b->op->operands[1], result))

@@ -220,13 +220,21 @@ static bool join(const JoinPair *pair, Accumulation *kept) {
     return true;
 }
 
-void accumulations_join(Differentiation *state) {
+static bool join_once(Differentiation *state) {
     int count = state->sweep.accumulations.count;
+    bool any = false;
     for (int i = 0; i < count; i++)
         for (int k = i + 1; k < count; k++) {
             Accumulation *a = &state->sweep.accumulations.items[i],
                          *b = &state->sweep.accumulations.items[k];
             JoinPair pair = {.state = state};
-            if (find_pair(&pair, a, b) && join(&pair, a)) b->op = NULL;
+            if (!find_pair(&pair, a, b) || !join(&pair, a)) continue;
+            b->op = NULL;
+            any = true;
         }
+    return any;
+}
+
+void accumulations_join(Differentiation *state) {
+    while (join_once(state)) continue;  // what was joined in two branches may be joined once more
 }

@@ -222,6 +222,26 @@ def test_branches_that_read_one_place_add_to_it_once() -> None:
     assert module[start:].split("\nclass ")[0].count("tl.store(dw") == 1
 
 
+# Kernels of `attends.py`, and what sums the gradients of keys and values.
+ATTENDS = {
+    "logarithms": "dk_dv",
+    "nothing_added": "dk_dv",
+}
+
+
+def test_keys_and_values_have_owners_in_public_spellings() -> None:
+    file = FILE.with_name("attends.py")
+    report = json.loads(tad("--check", "--grad", "--format", "json", file).stdout)
+    found = {kernel["name"]: (kernel["status"], kernel["atomics"]) for kernel in report["kernels"]}
+    assert found == dict.fromkeys(ATTENDS, ("proved", 0))
+    done = tad("--backward", "--no-proof", file)
+    module = done.stdout
+    assert "gradient-tape" not in done.stderr
+    assert "gradient-recomputed-state" not in done.stderr
+    for kernel, owners in ATTENDS.items():
+        assert f"def {kernel}_backward_{owners}(" in module
+
+
 def test_a_last_block_behind_its_loop_is_one_of_its_iterations() -> None:
     """Also where the loop counts down. What reads other elements, or uses the sum between, is none."""
     report = json.loads(tad("--check", "--grad", "--format", "json", LAST_BLOCKS).stdout)

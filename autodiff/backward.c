@@ -49,13 +49,28 @@ static Backward *refuse(Backward *result, BackwardStatus status, const char *rea
     return result;
 }
 
+typedef struct FlagsAttempt {
+    Arena *arena;
+    const Kernel *kernel;
+    const BackwardOptions *options;
+} FlagsAttempt;
+
+static void run_flags(void *context, Variant *variant) {
+    const FlagsAttempt *with = context;
+    variants_derive_flags(with->arena, with->kernel, with->options, variant);
+}
+
 /// The kernel as a whole, else apart for the values of its flags.
 static Variant *derive_whole(Arena *arena, const Kernel *kernel, const Function *forward,
                              const BackwardOptions *options) {
     Variant *variant = ARENA_NEW(arena, Variant);
     variant_derive(arena, kernel, forward, options, variant);
+    FlagsAttempt flags = {arena, kernel, options};
+    bool is_whole = options && options->keeps_schedule;
+    if (variant->result.status == BACKWARD_DERIVED && variant->result.atomics && !is_whole)
+        variant_attempt(arena, run_flags, &flags, variant);
     BackwardOptions apart = options ? *options : (BackwardOptions){0};
-    apart.keeps_schedule = true;  // several kernels cannot stand below one `if`
+    apart.keeps_schedule = true;  // what is refused as a whole is derived in one kernel
     if (variant->result.status == BACKWARD_REFUSED)
         variants_derive_apart(arena, kernel, &apart, variant);
     if (variant->result.status == BACKWARD_REFUSED)

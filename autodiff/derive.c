@@ -99,6 +99,7 @@ bool variant_try(Arena *arena, const Kernel *kernel, const Function *forward,
     if (!state.failed) joined_loops_assert(&state);
     refuse_broken(&state);
     variant->is_joined = state.joins.any;
+    variant->flags = state.parts.flags;
     if (state.failed) {
         variant->is_bits = state.is_bits;
         variant->only_bits = state.is_bits && !outputs_are_active_numbers(&state, state.memory);
@@ -176,17 +177,16 @@ static Variant variant_copy(Arena *arena, const Variant *variant) {
     return copy;
 }
 
-/// The same with half of the steps that are left: where these do not do, what was derived stays.
-static void improve_within_steps(Arena *arena, const Kernel *kernel, const Function *forward,
-                                 const BackwardOptions *options, bool keeps, Variant *variant) {
+void variant_attempt(Arena *arena, void (*run)(void *context, Variant *variant), void *context,
+                     Variant *variant) {
     StepBudget *budget = ARENA_NEW(arena, StepBudget);
     Variant *better = ARENA_NEW(arena, Variant);
     *better = variant_copy(arena, variant);
     int64_t left = budget_left();
     BugGuard guard;
     if (BUG_GUARD(&guard)) {
-        budget_start(budget, left / 2);
-        variant_improve(arena, kernel, forward, options, keeps, better);
+        budget_start(budget, left / 4 * 3);
+        run(context, better);
         budget_stop(budget);
         bug_guard_end(&guard);
         *variant = *better;
@@ -194,6 +194,19 @@ static void improve_within_steps(Arena *arena, const Kernel *kernel, const Funct
         bug_raise_again(&guard);
     }
     budget_take(budget->taken);
+}
+
+typedef struct Improving {
+    Arena *arena;
+    const Kernel *kernel;
+    const Function *forward;
+    const BackwardOptions *options;
+    bool keeps;
+} Improving;
+
+static void run_improve(void *context, Variant *variant) {
+    const Improving *with = context;
+    variant_improve(with->arena, with->kernel, with->forward, with->options, with->keeps, variant);
 }
 
 void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
@@ -207,6 +220,7 @@ void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
         if (keeps) *variant = keeping;
     }
     bool is_apart = options && options->keeps_schedule;
+    Improving with = {arena, kernel, forward, options, keeps};
     if (variant->result.status == BACKWARD_DERIVED && variant->result.atomics && !is_apart)
-        improve_within_steps(arena, kernel, forward, options, keeps, variant);
+        variant_attempt(arena, run_improve, &with, variant);
 }

@@ -105,6 +105,11 @@ typedef struct Merged {
     int count;
 } Merged;
 
+/// What is stored for certain in all variants is so below their `if`, too.
+static const char *same_text(const char *a, const char *b) {
+    return a && b && strcmp(a, b) == 0 ? a : NULL;
+}
+
 static bool merged_add(Merged *merged, const Parameter *parameter,
                        const BackwardArgument *argument) {
     for (int i = 0; i < merged->count; i++) {
@@ -115,6 +120,7 @@ static bool merged_add(Merged *merged, const Parameter *parameter,
         if (known->programs &&
             !(argument->programs && strcmp(known->programs, argument->programs) == 0))
             known->programs = NULL;
+        known->stored = same_text(known->stored, argument->stored);
         known->is_float32 = known->is_float32 || argument->is_float32;
         known->is_optional = known->is_optional && argument->is_optional;
         return true;
@@ -127,23 +133,30 @@ static bool merged_add(Merged *merged, const Parameter *parameter,
     memmove(merged->arguments + at + 1, merged->arguments + at, behind * sizeof(BackwardArgument));
     memmove(merged->parameters + at + 1, merged->parameters + at, behind * sizeof(Parameter));
     merged->arguments[at] = *argument;
-    merged->arguments[at].stored = merged->arguments[at].filled = merged->arguments[at].same_as =
-        NULL;  // below a flag
+    merged->arguments[at].filled = merged->arguments[at].same_as = NULL;  // below a flag
     merged->parameters[at] = *parameter;
     merged->count++;
     return true;
 }
 
-static bool merged_add_all(Merged *merged, const Variant *variant) {
-    for (int i = 0; i < variant->launch.argument_count; i++)
-        if (!merged_add(merged, &variant->backward->parameters[i], &variant->launch.arguments[i]))
+static bool merged_add_all(Merged *merged, const VariantPart *part) {
+    for (int i = 0; i < part->launch.argument_count; i++)
+        if (!merged_add(merged, &part->function->parameters[i], &part->launch.arguments[i]))
             return false;
     return true;
 }
 
+/// What only some of the variants have an argument for is not stored in the others.
+static void forget_stored(Merged *merged, const VariantPart *const *parts, int count) {
+    for (int i = 0; i < merged->count; i++)
+        for (int r = 0; r < count; r++)
+            if (!parts[r] || launch_index(&parts[r]->launch, merged->arguments[i].name) < 0)
+                merged->arguments[i].stored = NULL;
+}
+
 /// The body of a variant at the builder's place, its parameters replaced by the merged function's of the same names.
-static void clone_body(Builder *builder, const Variant *variant) {
-    Function *function = builder->function, *own = variant->backward;
+static void clone_body(Builder *builder, const VariantPart *part) {
+    Function *function = builder->function, *own = part->function;
     int *new_index = ARENA_ARRAY(function->arena, int, own->parameter_count + 1);
     for (int i = 0; i < own->parameter_count; i++)
         for (int k = 0; k < function->parameter_count; k++)
@@ -159,11 +172,11 @@ static void clone_body(Builder *builder, const Variant *variant) {
     region_clone_into(builder, own->body, &values);
 }
 
-static void add_branch(Function *function, Op *branch, const Variant *variant) {
+static void add_branch(Function *function, Op *branch, const VariantPart *part) {
     Builder builder = {.function = function, .region = NULL};
     Region *side = op_add_region(&builder, branch);
     builder.region = side;
-    if (variant->backward) clone_body(&builder, variant);
+    if (part) clone_body(&builder, part);
     op_append(&builder, OP_YIELD, NULL, 0, 0);
 }
 
@@ -259,23 +272,25 @@ static Value *condition_of(Builder *builder, Value *parameter, const Constant *v
     return condition;
 }
 
-/// An empty function with the parameters of all variants and the one that chooses among them; NULL where they want one name
-/// for different things.
+/// An empty function with the parameters of all parts and the one that chooses among them; NULL where they want one name for different
+/// things. A part that is NULL does nothing.
 static Function *merged_function(Arena *arena, const Function *forward, const Parameter *chooser,
-                                 const Variant *const *variants, int count,
+                                 const VariantPart *const *parts, int count,
                                  BackwardLaunch *launch) {
     int most = forward->parameter_count + 1;
     const char *name = NULL;
     for (int r = 0; r < count; r++) {
-        most += variants[r]->launch.argument_count;
-        if (!name && variants[r]->backward) name = variants[r]->backward->name;
+        if (!parts[r]) continue;
+        most += parts[r]->launch.argument_count;
+        if (!name) name = parts[r]->function->name;
     }
     Merged merged = {.arena = arena,
                      .forward = forward,
                      .parameters = ARENA_ARRAY(arena, Parameter, most),
                      .arguments = ARENA_ARRAY(arena, BackwardArgument, most)};
     for (int r = 0; r < count; r++)
-        if (variants[r]->backward && !merged_add_all(&merged, variants[r])) return NULL;
+        if (parts[r] && !merged_add_all(&merged, parts[r])) return NULL;
+    forget_stored(&merged, parts, count);
     BackwardArgument choice = {
         .name = chooser->name, .use = ARGUMENT_SAME, .of = chooser->name, .is_constexpr = true};
     if (!merged_add(&merged, chooser, &choice)) return NULL;
@@ -293,47 +308,114 @@ static Function *merged_function(Arena *arena, const Function *forward, const Pa
     return function;
 }
 
-bool variants_merge(Arena *arena, const Function *forward, VariantChoice choice,
-                    const Variant *const variants[2], Variant *into) {
-    BackwardLaunch launch;
-    Function *function = merged_function(arena, forward, choice.parameter, variants, 2, &launch);
+static bool merge_parts(Arena *arena, const Function *forward, VariantChoice choice,
+                        const VariantPart *const parts[2], VariantPart *into) {
+    Function *function = merged_function(arena, forward, choice.parameter, parts, 2, &into->launch);
     if (!function) return false;
     Builder builder = {.function = function, .region = function->body};
-    int at = launch_index(&launch, choice.parameter->name);
+    int at = launch_index(&into->launch, choice.parameter->name);
     Value *chosen = function->parameters[at].value;
     Value *condition = condition_of(&builder, chosen, choice.value);
     if (choice.same)
         condition = build_binary(&builder, OP_LOGICAL_OR, condition,
                                  condition_of(&builder, chosen, choice.same));
     Op *branch = op_append(&builder, OP_IF, &condition, 1, 0);
-    for (int r = 0; r < 2; r++) add_branch(function, branch, variants[r]);
-    *into = (Variant){.result = variants[variants[0]->backward ? 0 : 1]->result,
-                      .launch = launch,
-                      .backward = function};
-    const Variant *other = variants[1];
-    if (other->backward && variants[0]->backward) {
-        Backward *result = &into->result;
-        merge_gradients(arena, result, &other->result);
-        merge_assumptions(arena, result, &other->result);
-        merge_steps(arena, result, &other->result);
-        for (int axis = 0; axis < PROGRAM_AXES; axis++)
-            result->single_axes[axis] |= other->result.single_axes[axis];
-        result->inputs =
-            merge_names(arena, result->inputs, result->input_count, other->result.inputs,
-                        other->result.input_count, &result->input_count);
-        result->outputs =
-            merge_names(arena, result->outputs, result->output_count, other->result.outputs,
-                        other->result.output_count, &result->output_count);
-    }
+    for (int r = 0; r < 2; r++) add_branch(function, branch, parts[r]);
+    into->function = function;
     return function_verify(arena, function) == NULL;
+}
+
+/// The kernels of a variant, in their order.
+static int parts_of(const Variant *variant, VariantPart *parts) {
+    if (!variant->backward) return 0;
+    if (!variant->part_count) parts[0] = (VariantPart){variant->backward, variant->launch};
+    for (int i = 0; i < variant->part_count; i++) parts[i] = variant->parts[i];
+    return variant->part_count ? variant->part_count : 1;
+}
+
+static bool share_gradient(const BackwardLaunch *a, const BackwardLaunch *b) {
+    for (int i = 0; i < a->argument_count; i++) {
+        int known =
+            a->arguments[i].use == ARGUMENT_GRADIENT ? launch_index(b, a->arguments[i].name) : -1;
+        if (known >= 0 && b->arguments[known].use == ARGUMENT_GRADIENT) return true;
+    }
+    return false;
+}
+
+/// A buffer is one for all kernels. False where they want it for different things.
+static bool settle_buffers(Variant *variant) {
+    for (int p = 0; p < variant->part_count; p++)
+        for (int q = 0; q < variant->part_count; q++) {
+            const BackwardLaunch *other = &variant->parts[q].launch;
+            for (int i = 0; i < variant->parts[p].launch.argument_count && q != p; i++) {
+                BackwardArgument *own = &variant->parts[p].launch.arguments[i];
+                int at = launch_index(other, own->name);
+                if (at < 0) continue;
+                const BackwardArgument *known = &other->arguments[at];
+                if (known->use != own->use || strcmp(known->of, own->of) != 0 ||
+                    known->is_parts != own->is_parts)
+                    return false;
+                own->is_float32 = own->is_float32 || known->is_float32;
+                own->stored = NULL;  // some of it may be another kernel's
+            }
+        }
+    return true;
+}
+
+/// The kernels of both variants, each with the one of the other that has a gradient of it: in an order that is that of both.
+static bool merge_all_parts(Arena *arena, const Function *forward, VariantChoice choice,
+                            const Variant *const variants[2], Variant *into) {
+    enum { MOST = 1 + BACKWARD_MOST_REDUCTIONS };
+    VariantPart own[2][MOST];
+    int counts[2], at[2] = {0, 0};
+    for (int r = 0; r < 2; r++) counts[r] = parts_of(variants[r], own[r]);
+    into->part_count = 0;
+    while (at[0] < counts[0] || at[1] < counts[1]) {
+        const VariantPart *pair[2] = {NULL, NULL};
+        int match = at[1];
+        while (at[0] < counts[0] && match < counts[1] &&
+               !share_gradient(&own[0][at[0]].launch, &own[1][match].launch))
+            match++;
+        bool is_shared = at[0] < counts[0] && match < counts[1];
+        if (at[0] < counts[0] && (!is_shared || match == at[1])) pair[0] = &own[0][at[0]++];
+        if (!pair[0] || is_shared) pair[1] = &own[1][at[1]++];
+        if (into->part_count == MOST) return false;
+        if (!merge_parts(arena, forward, choice, pair, &into->parts[into->part_count++]))
+            return false;
+    }
+    into->backward = into->parts[0].function;
+    into->launch = into->parts[0].launch;
+    if (into->part_count == 1) into->part_count = 0;
+    return settle_buffers(into);
+}
+
+bool variants_merge(Arena *arena, const Function *forward, VariantChoice choice,
+                    const Variant *const variants[2], Variant *into) {
+    *into = (Variant){.result = variants[variants[0]->backward ? 0 : 1]->result};
+    if (!merge_all_parts(arena, forward, choice, variants, into)) return false;
+    const Variant *other = variants[1];
+    if (!other->backward || !variants[0]->backward) return true;
+    Backward *result = &into->result;
+    merge_gradients(arena, result, &other->result);
+    merge_assumptions(arena, result, &other->result);
+    merge_steps(arena, result, &other->result);
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        result->single_axes[axis] |= other->result.single_axes[axis];
+    result->inputs = merge_names(arena, result->inputs, result->input_count, other->result.inputs,
+                                 other->result.input_count, &result->input_count);
+    result->outputs =
+        merge_names(arena, result->outputs, result->output_count, other->result.outputs,
+                    other->result.output_count, &result->output_count);
+    return true;
 }
 
 bool variants_assert(Arena *arena, const Function *forward, const Parameter *parameter,
                      const Constant *values, int count, const char *message, Variant *variant) {
     BackwardLaunch launch;
-    const Variant *only = variant;
+    const VariantPart part = {variant->backward, variant->launch}, *only = &part;
     Function *function = merged_function(arena, forward, parameter, &only, 1, &launch);
     if (!function) return false;
+    for (int i = 0; i < launch.argument_count; i++) launch.arguments[i].stored = NULL;
     Builder builder = {.function = function, .region = function->body};
     Value *chosen = function->parameters[launch_index(&launch, parameter->name)].value;
     Value *any = NULL;
@@ -343,7 +425,7 @@ bool variants_assert(Arena *arena, const Function *forward, const Parameter *par
     }
     Value *operands[] = {any, build_string(&builder, message)};
     op_append(&builder, OP_STATIC_ASSERT, operands, 2, 0);
-    clone_body(&builder, variant);
+    clone_body(&builder, &part);
     variant->backward = function;
     variant->launch = launch;
     return function_verify(arena, function) == NULL;
@@ -423,16 +505,30 @@ static bool visit_condition(void *context, Op *op) {
     return list->flags.count < FLAGS_MAX;
 }
 
+static bool has_error(const Diagnostics *found) {
+    for (LIST_EACH(int, i, found->list))
+        if (found->list.items[i].severity == SEVERITY_ERROR) return true;
+    return false;
+}
+
+bool variant_derive_with(Arena *arena, const Kernel *kernel, const BackwardOptions *options,
+                         const Binding *bindings, int count, Variant *variant) {
+    Diagnostics found = {.arena = arena};
+    LowerOptions lowering = {.bindings = bindings,
+                             .binding_count = count,
+                             .general = kernel->function,
+                             .keeps_given = true};
+    const Function *own = lower_kernel(arena, kernel->definition, &lowering, &found);
+    variant_derive(arena, kernel, own, options, variant);
+    return !has_error(&found);
+}
+
 /// The kernel with the flag at one value.
 static void derive_flag(Arena *arena, const Kernel *kernel, const BackwardOptions *options,
                         const Parameter *flag, bool is_set, Variant *variant) {
     Binding binding = {.name = str_from(flag->name),
                        .constant = constant_new(arena, constant_of_bool(is_set))};
-    Diagnostics found = {.arena = arena};
-    LowerOptions lowering = {
-        .bindings = &binding, .binding_count = 1, .general = kernel->function, .keeps_given = true};
-    const Function *own = lower_kernel(arena, kernel->definition, &lowering, &found);
-    variant_derive(arena, kernel, own, options, variant);
+    variant_derive_with(arena, kernel, options, &binding, 1, variant);
 }
 
 void variants_derive_without(Arena *arena, const Kernel *kernel, const BackwardOptions *options,

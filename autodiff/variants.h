@@ -16,6 +16,7 @@ typedef struct Variant {
     Function *backward;
     VariantPart parts[1 + BACKWARD_MOST_REDUCTIONS];  // in their place, one after the other
     int part_count;                                   // 0: it is one kernel
+    LaunchFlags flags;      // values of which may need fewer atomics by themselves
     bool is_joined;         // loops of the forward were made one (joins/joined_loops.h)
     int reduction_kernels;  // how many there may be for it
     bool fits_one_pass;     // whether one kernel may be all of them
@@ -47,12 +48,20 @@ typedef struct VariantChoice {
     const Constant *same;  // a number that means the same (axis -1 is the last); or NULL
 } VariantChoice;
 
-/// Both variants below an `if`. False where they want one name for different things.
+/// Both variants below an `if`, kernel by kernel where they have several. False where they want one name for different things.
 bool variants_merge(Arena *arena, const Function *forward, VariantChoice choice,
                     const Variant *const variants[2], Variant *into);
 /// Has the backward stop compilation, with the message, where the parameter is none of the values.
 bool variants_assert(Arena *arena, const Function *forward, const Parameter *parameter,
                      const Constant *values, int count, const char *message, Variant *variant);
+/// flag_variants.c: where flags of a launch keep what programs add from having owners (`variant->flags`), derives the kernel for each value of
+/// one of them by itself and puts the kernels of each below an `if`. Leaves the variant as it is where no fewer gradients need atomics then.
+void variants_derive_flags(Arena *arena, const Kernel *kernel, const BackwardOptions *options,
+                           Variant *variant);
+
+/// The kernel as it is with these values of parameters, derived. Whether it compiles with them.
+bool variant_derive_with(Arena *arena, const Kernel *kernel, const BackwardOptions *options,
+                         const Binding *bindings, int count, Variant *variant);
 /// Whether the backward changes a gradient in place, so that an empty branch would not leave zeros.
 bool variant_has_running(const Variant *variant);
 

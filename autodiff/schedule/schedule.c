@@ -15,6 +15,7 @@
 #include "autodiff/rewrite/order.h"
 #include "autodiff/schedule/sink.h"
 #include "autodiff/schedule/tile_orders.h"
+#include "autodiff/sharing/flags_around.h"
 #include "autodiff/sharing/owner_masks.h"
 #include "autodiff/sharing/sharing.h"
 #include "autodiff/state/differentiation.h"
@@ -173,6 +174,7 @@ static void schedule_group(Differentiation *state, Gradient *gradient, Accumulat
         if (!sharing.is_private && update_by_program(state, gradient, group, count)) return;
         if (!sharing.is_private) {
             share_group(gradient, &group[i], sharing.why);
+            flags_around_note(state, group, count);
             if (count == 1)
                 LIST_PUSH(state->arena, &state->parts.shared,
                           (SharedStatement){group[i], gradient});
@@ -183,6 +185,7 @@ static void schedule_group(Differentiation *state, Gradient *gradient, Accumulat
                 pair_of(state, &group[i], &group[k], false, &told_by[i * count + k]);
             if (pairs[i * count + k] != PAIR_SHARED) continue;
             if (update_by_program(state, gradient, group, count)) return;
+            flags_around_note(state, group, count);
             share_group(
                 gradient, &group[i],
                 arena_printf(

@@ -150,9 +150,18 @@ typedef struct FlatSizes {
     Map plain;  // gradients, by their parameters, in which an owner's number is its element's
 } FlatSizes;
 
+/// A condition on a constexpr parameter: `if FLAG:`, or `if KIND == "value":`.
+typedef struct LaunchFlag {
+    const char *parameter;
+    const Constant *value;  // what it is compared with; NULL: it is the condition
+} LaunchFlag;
+typedef LIST(LaunchFlag) LaunchFlags;
+
 /// One kernel of several (reduction_kernel.h, reductions.h).
 typedef struct PartState {
     LIST(SharedStatement) shared;
+    LaunchFlags
+        flags;  // that keep programs' sums from owners: with each value by itself there may be some (flags_around.h)
     BackwardPart part;
     TileTurns tiles;
     Value *

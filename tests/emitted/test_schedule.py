@@ -226,6 +226,7 @@ def test_branches_that_read_one_place_add_to_it_once() -> None:
 ATTENDS = {
     "logarithms": "dk_dv",
     "nothing_added": "dk_dv",
+    "kinds": "dk_dv",
 }
 
 

@@ -77,3 +77,48 @@ def nothing_added(q, k, v, out, lse, n, scale, D: tl.constexpr, M: tl.constexpr,
         top = larger
     tl.store(lse + rows, top + tl.math.log2(total))
     tl.store(out + rows[:, None] * D + d[None, :], acc / total[:, None])
+
+
+# tad: n=21, scale=0.3, q=f32[4, 21, 16], k=f32[4, 21, 16], v=f32[4, 21, 16], bias=f32[4, 21, 21], out=f32[4, 21, 16], KIND="matrix", D=16, M=16, N=16, grid=(2, 4)
+# tad: n=21, scale=0.3, q=f32[4, 21, 16], k=f32[4, 21, 16], v=f32[4, 21, 16], bias=f32[4, 21, 21], out=f32[4, 21, 16], KIND="columns", D=16, M=16, N=16, grid=(2, 4)
+# tad: n=21, scale=0.3, q=f32[4, 21, 16], k=f32[4, 21, 16], v=f32[4, 21, 16], bias=f32[4, 21, 21], out=f32[4, 21, 16], KIND="none", D=16, M=16, N=16, grid=(2, 4)
+@triton.jit
+def kinds(
+    q, k, v, bias, out, n, scale, KIND: tl.constexpr, D: tl.constexpr, M: tl.constexpr, N: tl.constexpr
+):  # fmt: skip
+    """A word says which bias there is, and so of what shape its pointers are."""
+    head = tl.program_id(1)
+    rows = tl.program_id(0) * M + tl.arange(0, M)
+    columns = tl.arange(0, N)
+    d = tl.arange(0, D)
+    base = head * n * D
+    a = tl.load(q + base + rows[:, None] * D + d[None, :], mask=rows[:, None] < n, other=0.0)
+    if KIND == "columns":
+        bias_ptrs = bias + head * n * n + columns
+    elif KIND == "matrix":
+        bias_ptrs = bias + head * n * n + (rows[:, None] * n + columns[None, :])
+    top = tl.full([M], -float("inf"), dtype=tl.float32)
+    total = tl.zeros([M], dtype=tl.float32)
+    acc = tl.zeros([M, D], dtype=tl.float32)
+    for start in range(0, n, N):
+        j = start + columns
+        at = base + j[:, None] * D + d[None, :]
+        b = tl.load(k + at, mask=j[:, None] < n, other=0.0)
+        c = tl.load(v + at, mask=j[:, None] < n, other=0.0)
+        s = tl.dot(a, tl.trans(b), input_precision="ieee") * scale
+        if KIND != "none":
+            if KIND == "columns":
+                added = tl.load(bias_ptrs + start, mask=j < n, other=0.0)[None, :]
+            elif KIND == "matrix":
+                inside = (rows[:, None] < n) & (j[None, :] < n)
+                added = tl.load(bias_ptrs + start, mask=inside, other=0.0)
+            s += added
+        s = tl.where(j[None, :] < n, s, -float("inf"))
+        larger = tl.maximum(top, tl.max(s, 1))
+        factor = tl.exp(top - larger)
+        p = tl.exp(s - larger[:, None])
+        acc = acc * factor[:, None] + tl.dot(p, c, input_precision="ieee")
+        total = total * factor + tl.sum(p, 1)
+        top = larger
+    at = base + rows[:, None] * D + d[None, :]
+    tl.store(out + at, acc / total[:, None], mask=rows[:, None] < n)

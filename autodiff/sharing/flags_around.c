@@ -1,0 +1,65 @@
+// Statements of one gradient in; the conditions on constexpr parameters that divide them, or stand around their loops, out.
+#include "autodiff/sharing/flags_around.h"
+
+#include <string.h>
+
+#include "analysis/ir/loops.h"
+
+enum { DEEPEST_CONDITION = 8 };
+
+static void note(Differentiation *state, const Parameter *parameter, const Constant *value) {
+    LaunchFlags *flags = &state->parts.flags;
+    for (LIST_EACH(int, i, *flags))
+        if (strcmp(flags->items[i].parameter, parameter->name) == 0) return;
+    LIST_PUSH(state->arena, flags, (LaunchFlag){parameter->name, value});
+}
+
+/// The constexpr parameter of the backward that a value is, or NULL.
+static const Parameter *flag_of(const Differentiation *state, const Value *value) {
+    const Function *function = state->backward;
+    bool is_parameter = !value->op && !value->constant && value->region == function->body;
+    if (!is_parameter) return NULL;
+    const Parameter *parameter = &function->parameters[value->index];
+    return parameter->is_constexpr ? parameter : NULL;
+}
+
+static void note_condition(Differentiation *state, const Value *condition, int depth) {
+    const Parameter *flag = flag_of(state, condition);
+    const Op *op = condition->op;
+    if (flag) note(state, flag, NULL);
+    if (!op || depth > DEEPEST_CONDITION) return;
+    if (op_is_logical(op->code)) {
+        for (int i = 0; i < op->operand_count; i++)
+            if (op->operands[i]) note_condition(state, op->operands[i], depth + 1);
+    } else if (op->code == OP_EQ || op->code == OP_NE) {
+        for (int side = 0; side < 2; side++) {
+            const Parameter *compared = flag_of(state, op->operands[side]);
+            const Constant *value = op->operands[1 - side]->constant;
+            if (compared && value && value->kind == CONSTANT_STRING) note(state, compared, value);
+        }
+    }
+}
+
+/// The side of the branch that the operation is in; NULL: in none.
+static const Region *side_of(const Op *branch, const Op *op) {
+    for (const Region *region = op->parent; region && region->parent;
+         region = region->parent->parent)
+        if (region->parent == branch) return region;
+    return NULL;
+}
+
+void flags_around_note(Differentiation *state, const Accumulation *group, int count) {
+    for (int i = 0; i < count; i++) {
+        bool has_loop = false;
+        for (const Region *region = group[i].op->parent; region && region->parent;
+             region = region->parent->parent) {
+            const Op *around = region->parent;
+            has_loop = has_loop || op_is_loop(around->code);
+            if (around->code != OP_IF) continue;
+            bool divides = has_loop;
+            for (int k = 0; k < count; k++)
+                divides = divides || side_of(around, group[k].op) != region;
+            if (divides) note_condition(state, around->operands[0], 0);
+        }
+    }
+}

@@ -303,7 +303,7 @@ def test_another_output_from_a_branch_behind_them_changes_nothing(tmp_path: Path
         [*UNSCALED_DIFFERENCE, ('top = tl.full([M], -float("inf")', "top = tl.full([M], -1e6")],
         [
             *(UNSCALED[0], UNSCALED[2], UNSCALED[3]),
-            ("        higher =", "        turn = scale + 0.0 * start\n        higher ="),
+            ("        higher =", "        turn = scale + 0.01 * start\n        higher ="),
             ("tl.exp(s - higher[:, None])", "tl.exp2(s * scale - higher[:, None] * turn)"),
         ],
     ],

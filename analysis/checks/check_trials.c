@@ -1,6 +1,7 @@
 // Tries launches with numbers: accesses beyond a tensor, elements that nobody stores, programs that have nothing to do.
 #include "analysis/checks/check_arguments.h"
 #include "analysis/checks/check_instances.h"
+#include "analysis/ir/walk.h"
 #include "analysis/launches/launch_later.h"
 #include "analysis/syntax/syntax_nodes.h"
 #include "analysis/trial/leaves.h"
@@ -85,6 +86,47 @@ static bool are_bounded_elsewhere(Check *check, const TriedLaunch *tried, const 
     return leaves_are_among(tried->launch, extent, &bounds);
 }
 
+/// Whether an address steps by a number that stands in the text.
+static intptr_t steps_by_number(ValueWalk *walk, const Value *value) {
+    const Op *op = value ? value->op : NULL;
+    int64_t number;
+    if (!op || (op_rows[op->code].effects & EFFECT_READS)) return false;
+    for (int i = 0; i < op->operand_count; i++) {
+        const Value *operand = op->operands[i];
+        if (op->code == OP_MUL && operand && value_is_int(operand, &number) && number > 1)
+            return true;
+        if (walk_ask(walk, operand)) return true;
+    }
+    return false;
+}
+
+/// Whether the kernel knows by itself how long a row is: its access, with constexprs open, is at the same place.
+static bool has_rows_of_its_own(const Check *check, const Op *access) {
+    for (LIST_EACH(int, i, check->ops)) {
+        const Op *op = check->ops.items[i];
+        if (op->code == access->code && op->range.start == access->range.start &&
+            op->range.source == access->range.source && op->operand_count &&
+            walk_from(op->operands[0], steps_by_number, false, NULL))
+            return true;
+    }
+    return false;
+}
+
+/// Whether the launch passes each of the sizes in some number, or counts programs by it: one that it does not speak of may have to be
+/// what the kernel takes it for.
+static bool are_spoken_of(const TriedLaunch *tried, const Leaves *sizes) {
+    Leaves spoken = {0};
+    for (int i = 0; i < tried->launch->argument_count; i++) {
+        leaves_add_argument(&spoken, tried->launch, i);
+        spoken.is_open = false;
+    }
+    for (int axis = 0; axis < tried->launch->grid_rank; axis++) {
+        leaves_add_grid(&spoken, tried->launch, axis);
+        spoken.is_open = false;
+    }
+    return leaves_are_among(tried->launch, sizes, &spoken);
+}
+
 static bool is_certainly_outside(Check *check, const TriedLaunch *tried, const TrialAccess *access,
                                  Leaves *extent) {
     if (!access->outside || access->buffer < 0) return false;
@@ -95,6 +137,8 @@ static bool is_certainly_outside(Check *check, const TriedLaunch *tried, const T
         (memory->contents != CONTENTS_INPUT && !launch_leaves(tried->launch, parameter)))
         return false;
     *extent = leaves_of_extent(tried->launch, parameter);
+    bool is_given = memory->contents == CONTENTS_INPUT && has_rows_of_its_own(check, access->op);
+    if (is_given && !are_spoken_of(tried, extent)) return false;
     // without a mask along some axis the author may count on whole blocks
     if ((access->wide & ~access->bounded) && tried->sizes != HOST_SIZES_WHOLE &&
         !are_bounded_elsewhere(check, tried, extent))

@@ -133,6 +133,16 @@ static bool have_open_strides(const Leaves *leaves) {
     return false;
 }
 
+/// Whether the one stride that the launcher asks a tensor for is that of the last axis it may have: it may as well have another.
+static bool have_open_ends(const Leaves *leaves) {
+    for (int i = 0; i < leaves->count; i++) {
+        const HostInput *input = leaves->items[i]->input;
+        bool is_one = input->strides_from_front == 1U << (input->rank - 1);
+        if (!input->is_rank_certain && input->is_last_stride_read && is_one) return true;
+    }
+    return false;
+}
+
 bool leaves_are_certain(const HostLaunch *launch, const Leaves *leaves, const Leaves *others) {
     if ((!leaves->count && !others->count) || (others->count && have_open_ranks(leaves)) ||
         have_rests(others) || have_open_strides(leaves) || have_open_strides(others))
@@ -264,7 +274,8 @@ static bool rest_on_ranks(const HostLaunch *launch, const Function *general, con
     for (int i = 0; i < leaves->count; i++)
         if (!is_named_by_launch(launch, general, leaves->items[i]))
             unnamed.items[unnamed.count++] = leaves->items[i];
-    return have_open_ranks(&unnamed) || have_rests(leaves) || have_open_strides(&unnamed);
+    return have_open_ranks(&unnamed) || have_rests(leaves) || have_open_strides(&unnamed) ||
+           have_open_ends(leaves);
 }
 
 bool leaves_are_apart(const HostLaunch *launch, const Function *general, const Leaves *leaves,

@@ -121,6 +121,9 @@ static void notes_settle(Arena *arena, Backward *copy) {
     for (int i = 0; i < copy->assumption_count; i++) {
         TEXT(&copy->assumptions[i], text);
         TEXT(&copy->assumptions[i], offsets);
+        TEXT(&copy->assumptions[i], lengths);
+        TEXT(&copy->assumptions[i], step);
+        TEXT(&copy->assumptions[i], of);
     }
 }
 

@@ -123,6 +123,7 @@ static bool visit_return(void *context, SyntaxNode node) {
     if (kind == SYNTAX_RETURN && node_child_count(node) > 0 &&
         node_kind(node_child(node, 0)) != SYNTAX_COMMENT)
         *(bool *)context = true;
+    if (kind == SYNTAX_YIELD) *(bool *)context = true;
     return kind != SYNTAX_FUNCTION && kind != SYNTAX_CLASS && kind != SYNTAX_LAMBDA;
 }
 

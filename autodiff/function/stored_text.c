@@ -234,19 +234,32 @@ const char *stored_output_text(Arena *arena, const LaunchPlan *plan, int paramet
     return text_with_grid(arena, text, grid);
 }
 
+/// The check of an assumption, or NULL: it has none.
+static const char *assumption_check(Arena *arena, const LaunchPlan *plan,
+                                    const Assumption *assumption, const char *grid, int indent) {
+    int most_axis;
+    const char *programs =
+        assumption->program_axis == 0
+            ? arena_printf(arena, "%s[0]", grid)
+            : arena_printf(arena, "(*%s, 1, 1)[%d]", grid, assumption->program_axis);
+    const char *offsets = assumption->offsets, *lengths = assumption->lengths;
+    const char *ascending[] = {arena_printf(arena, "\"%s\"", offsets ? offsets : ""), offsets,
+                               programs};
+    if (offsets) return call_lines(arena, "_check_ascending", ascending, 3, indent);
+    if (!lengths || grid_is_tuned(plan) || !is_said(plan, assumption->step, &most_axis) ||
+        most_axis >= 0 || !name_is_passed(plan, str_from(lengths)))
+        return NULL;
+    const char *ended[] = {arena_printf(arena, "\"%s\"", assumption->of), lengths, assumption->step,
+                           programs};
+    return call_lines(arena, "_check_rows_end", ended, 4, indent);
+}
+
 const char *offsets_check_text(Arena *arena, const LaunchPlan *plan, const char *grid, int indent) {
     Buffer out = buffer_new(arena);
     for (int i = 0; i < plan->backward->assumption_count; i++) {
-        const Assumption *assumption = &plan->backward->assumptions[i];
-        if (!assumption->offsets) continue;
-        const char *programs =
-            assumption->program_axis == 0
-                ? arena_printf(arena, "%s[0]", grid)
-                : arena_printf(arena, "(*%s, 1, 1)[%d]", grid, assumption->program_axis);
-        const char *arguments[] = {arena_printf(arena, "\"%s\"", assumption->offsets),
-                                   assumption->offsets, programs};
-        buffer_printf(&out, "%*s%s\n", indent, "",
-                      call_lines(arena, "_check_ascending", arguments, 3, indent));
+        const char *check =
+            assumption_check(arena, plan, &plan->backward->assumptions[i], grid, indent);
+        if (check) buffer_printf(&out, "%*s%s\n", indent, "", check);
     }
     return buffer_text(&out);
 }

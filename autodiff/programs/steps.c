@@ -11,6 +11,7 @@
 #include "autodiff/addresses/digits.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/extents/element_ranges.h"
+#include "autodiff/programs/row_ends.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/tape/tape_size.h"
 
@@ -204,6 +205,19 @@ static bool digit_ranges(TensorSearch *search, Op *op, ElementRanges *ranges) {
     return count >= 0;
 }
 
+/// Ends that are known of one access count where all the others have the same.
+static void note_open_end(TensorSearch *search, const Parameter *parameter, Op *op) {
+    RowEnds *ends = ARENA_NEW(search->arena, RowEnds);
+    const RowEnds *known = map_get_pointer(&search->state->stores.ends_unknown, parameter);
+    *ends = row_ends_of(search->state, search->coverage, op);
+    bool is_same =
+        !known ||
+        (known->lengths && ends->lengths && strcmp(known->lengths, ends->lengths) == 0 &&
+         strcmp(known->step, ends->step) == 0 && known->program_axis == ends->program_axis);
+    if (!is_same) *ends = (RowEnds){0};
+    map_set_pointer(&search->state->stores.ends_unknown, parameter, ends);
+}
+
 static void note_access(TensorSearch *search, Op *op) {
     Access access = access_of(search->arena, op);
     if (!access.parameter) return;
@@ -217,8 +231,7 @@ static void note_access(TensorSearch *search, Op *op) {
     else
         is_known = digit_ranges(search, op, &ranges);
     if (!is_known && access.offset.known && open_lanes_may_meet(search->coverage, op))
-        map_set_pointer(&search->state->stores.ends_unknown,
-                        parameter_of_root(search->state, access.parameter), op);
+        note_open_end(search, parameter_of_root(search->state, access.parameter), op);
     TensorSteps *tensor = tensor_of(search, access.parameter);
     LIST_PUSH(search->arena, &tensor->accesses, op);
     if (!guard || !is_known) tensor->is_open = true;

@@ -61,7 +61,10 @@ static void assume_ascending(Differentiation *state, const Accumulation *stateme
                                     "grid axis %d share no elements of `%s`",
                                     offsets->name, axis, statement->input->name);
     LIST_PUSH(state->arena, &state->stores.assumptions,
-              (Assumption){text, statement->range, offsets->name, axis});
+              (Assumption){.text = text,
+                           .range = statement->range,
+                           .offsets = offsets->name,
+                           .program_axis = axis});
 }
 
 /// Offsets whose neighbours bound what a program touches, or NULL. The Function asks the grid how many it has to check.
@@ -239,7 +242,8 @@ void assume_told_by(Differentiation *state, const Accumulation *statement, const
 /// What is assumed where only a mask that is not understood (a length in memory) ends a row before the next one begins.
 static void assume_ended(Differentiation *state, const Accumulation *statement) {
     const char *name = statement->input->name;
-    if (!map_has_pointer(&state->stores.ends_unknown, statement->input)) return;
+    const RowEnds *ends = map_get_pointer(&state->stores.ends_unknown, statement->input);
+    if (!ends) return;
     const char *text = arena_printf(state->arena,
                                     "masks end each row of `%s` before the next one begins, so "
                                     "that programs share no elements of it",
@@ -247,7 +251,12 @@ static void assume_ended(Differentiation *state, const Accumulation *statement) 
     for (LIST_EACH(int, i, state->stores.assumptions))
         if (strcmp(state->stores.assumptions.items[i].text, text) == 0) return;
     LIST_PUSH(state->arena, &state->stores.assumptions,
-              (Assumption){.text = text, .range = statement->range});
+              (Assumption){.text = text,
+                           .range = statement->range,
+                           .program_axis = ends->program_axis,
+                           .lengths = ends->lengths,
+                           .step = ends->step,
+                           .of = name});
 }
 
 void assume_told(Differentiation *state, const Accumulation *statement) {

@@ -112,6 +112,13 @@ typedef struct VersionState {
 } VersionState;
 
 /// Whose gradient stored elements have (stores.h).
+/// What ends rows of a tensor, each of which belongs to a program.
+typedef struct RowEnds {
+    const char *lengths;  // a parameter, of which each program reads its element; NULL: not known
+    const char *step;     // from row to row, in Python over the forward's arguments
+    int program_axis;     // of the grid
+} RowEnds;
+
 typedef struct StoreState {
     bool adding_axes
         [PROGRAM_AXES];  // along which each program adds to an output for itself, also those that nothing reads
@@ -127,7 +134,7 @@ typedef struct StoreState {
         cases;  // the backward by the flags of a launch, while it is scheduled; NULL: not asked yet
     LIST(Assumption) assumptions;
     LIST(StepCheck) steps;  // what the Function looks at (programs/steps.h)
-    Map ends_unknown;  // parameters of the primal: masks end their rows by something that is not understood (a length in memory)
+    Map ends_unknown;  // parameters of the primal: masks end their rows by something that is not understood (a length in memory) -> RowEnds
 } StoreState;
 
 /// Which pointers may be to float64 (widths.h).

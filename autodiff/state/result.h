@@ -209,7 +209,10 @@ typedef struct Assumption {
     Range range;       // the access that it is about
     const char
         *offsets;  // the parameter whose elements do not decrease, as the Function checks; or NULL
-    int program_axis;  // of the grid: each program reads its own offset and the next
+    int program_axis;  // of the grid: each program reads its own offset and the next, or its own length
+    const char
+        *lengths;  // the parameter whose elements end rows of `of`, as the Function checks; or NULL
+    const char *step, *of;  // from one row to the next, in Python over the forward's arguments
 } Assumption;
 
 /// Steps of the elements of one tensor that no launch of the file shows, and that the Function looks at: where two sums of the ranges

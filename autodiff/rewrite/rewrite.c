@@ -401,19 +401,27 @@ static bool asks_a_pointer(const Op *op) {
     return (type->kind == TYPE_POINTER && op->code != OP_UNDEFINED) || is_of_pointer;
 }
 
-static void sink_region(Function *function, Region *region, Map *readers) {
+/// True where something was moved.
+static bool sink_region(Function *function, Region *region, Map *readers) {
+    bool moves = false;
     for (Op *op = region->last, *previous; op; op = previous) {
         previous = op->previous;
-        for (int r = 0; r < op->region_count; r++) sink_region(function, op->regions[r], readers);
+        for (int r = 0; r < op->region_count; r++)
+            moves |= sink_region(function, op->regions[r], readers);
         if (!asks_a_pointer(op) || !sink_into_branches(function, op, readers)) continue;
         readers_drop(readers, op);
         op_remove(op);
+        moves = true;
     }
+    return moves;
 }
 
 void function_sink_addresses(Function *function) {
-    Map readers = function_readers(function->arena, function);
-    sink_region(function, function->body, &readers);
+    bool moves = true;
+    while (moves) {  // branches stand in branches
+        Map readers = function_readers(function->arena, function);
+        moves = sink_region(function, function->body, &readers);
+    }
 }
 
 /* ---- dropping ---- */

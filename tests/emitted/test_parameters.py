@@ -125,3 +125,46 @@ def test_a_flag_chooses_between_a_number_and_a_tile(tmp_path: Path) -> None:
     file = tmp_path / "scales.py"
     file.write_text(SCALES, encoding="utf-8")
     assert '"proved"' in tad("--check", "--grad", "--format", "json", file).stdout
+
+
+EVEN = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def product(x, w, y, M, N, K, sx, sw, EVEN: tl.constexpr, B: tl.constexpr, GROUP: tl.constexpr):
+    down, across = tl.cdiv(M, B), tl.cdiv(N, B)
+    group = tl.program_id(0) // (GROUP * across)
+    size = min(down - group * GROUP, GROUP)
+    rows = (group * GROUP + tl.program_id(0) % size) * B + tl.arange(0, B)
+    columns = tl.program_id(0) % (GROUP * across) // size * B + tl.arange(0, B)
+    lanes = tl.arange(0, B)
+    across, wrapped = rows % M, columns % N
+    if sx == K:
+        across = tl.max_contiguous(tl.multiple_of(across, B), B)
+    if sw == N:
+        wrapped = tl.max_contiguous(tl.multiple_of(wrapped, B), B)
+    xs = x + (across[:, None] * sx + lanes[None, :])
+    ws = w + (lanes[:, None] * sw + wrapped[None, :])
+    total = tl.zeros((B, B), dtype=tl.float32)
+    for left in range(K, 0, -B):
+        if EVEN:
+            total += tl.dot(tl.load(xs), tl.load(ws))
+        else:
+            a = tl.load(xs, mask=lanes[None, :] < left, other=0.0)
+            b = tl.load(ws, mask=lanes[:, None] < left, other=0.0)
+            total += tl.dot(a, b)
+        xs += B
+        ws += B * sw
+    places = rows[:, None] * N + columns[None, :]
+    tl.store(y + places, total, mask=(rows < M)[:, None] & (columns < N)[None, :])
+"""
+
+
+def test_no_address_is_made_of_a_gradient_that_is_not_asked_for(tmp_path: Path) -> None:
+    """What a flag's branches make of its pointer stands below the question for the gradient, too."""
+    file = tmp_path / "even.py"
+    file.write_text(EVEN, encoding="utf-8")
+    answer = tad("--check", "--grad", "--format", "json", file).stdout
+    assert '"proved"' in answer, answer

@@ -43,9 +43,9 @@ struct FunctionDefinition {
     bool has_heuristics;
     LIST(Str) tuned_names;  // meta-parameters set by autotune configs / heuristics
     LIST(SyntaxNode) decorators;
-    bool is_helper;  // called from other jit functions of the file and not launched here
+    bool is_helper;      // called from other jit functions of the file and not launched here
     bool returns_value;  // or yields some
-    Str comment;                  // the comment lines right above it (launch specification)
+    Str comment;         // the comment lines right above it (launch specification)
     struct FunctionFacts *facts;  // private to module*.c
 };
 

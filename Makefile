@@ -122,6 +122,11 @@ ifneq ($(wildcard tests/triton/coverage.py),)
 coverage-doc: setup-test build
 	@TAD_BIN=$(CURDIR)/build $(python) tests/triton/coverage.py
 
+# Who sums the gradients of these kernels, by class: docs/atomics.md. Some ten minutes.
+.PHONY: atomics-doc
+atomics-doc: setup-test build
+	@TAD_BIN=$(CURDIR)/build $(python) tests/triton/schedules.py
+
 # TAD_REPOSITORIES: a folder with checkouts of what tests/triton/repositories.txt lists.
 .PHONY: coverage-repositories
 coverage-repositories: setup-test build

@@ -71,19 +71,24 @@ static bool try_one_pass(Arena *arena, const Kernel *kernel, const Function *for
     return true;
 }
 
-/// Where programs still add with atomics: the same with shares of their own, where half of the gradients need none then.
+/// Where programs still add with atomics: the same with shares of their own, where half of the gradients need none then; or with a
+/// share of all for each, where none does.
 static void keep_shares(Arena *arena, const Kernel *kernel, const Function *forward,
                         const BackwardOptions *options, bool keeps_loads, BackwardPart part,
                         Variant *variant) {
-    Variant own;
     if (part.deals_tiles) return;
     part.keeps_shares = true;
-    variant_try(arena, kernel, forward, options, keeps_loads, part, &own);
-    if (own.result.status != BACKWARD_DERIVED) return;
-    own.result.atomics = 0;
-    for (int i = 0; i < own.result.gradient_count; i++)
-        own.result.atomics += own.result.gradients[i].is_atomic;
-    if (2 * own.result.atomics <= variant->result.atomics) *variant = own;
+    for (int all = 0; all < 2 && variant->result.atomics; all++) {
+        Variant own;
+        part.keeps_all = all;
+        variant_try(arena, kernel, forward, options, keeps_loads, part, &own);
+        if (own.result.status != BACKWARD_DERIVED) continue;
+        own.result.atomics = 0;
+        for (int i = 0; i < own.result.gradient_count; i++)
+            own.result.atomics += own.result.gradients[i].is_atomic;
+        int most = all ? 0 : variant->result.atomics / 2;
+        if (own.result.atomics <= most) *variant = own;
+    }
 }
 
 void variant_split(Arena *arena, const Kernel *kernel, const Function *forward,

@@ -121,6 +121,7 @@ HostZero host_argument_zero(const HostLaunch *launch, int parameter) {
     SyntaxNode node =
         node_at(syntax_root(launcher->module->tree), argument->range.start, argument->range.end);
     if (host_is_spread(node)) node = node_child(node, 0);
+    if (node_kind(node) == SYNTAX_SUBSCRIPT) node = node_field(node, "value");  // of a tuple
     if (node_kind(node) == SYNTAX_IDENTIFIER) {
         text.name = node_text(text.source, node);
         syntax_walk(launcher->body, visit_assignment, &text);

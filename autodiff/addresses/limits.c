@@ -76,6 +76,42 @@ bool limits_of_condition(Arena *arena, const Value *condition, const int *axes, 
     return add_limits(arena, condition, axes, limits, &(int){0});
 }
 
+/// Whether a number steps by what the launch passes: rows of a table, in a bound for all of it.
+static bool steps_by_launch(const Poly *poly) {
+    for (int t = 0; t < poly->count; t++) {
+        bool has_index = false, has_stride = false;
+        for (int i = 0; i < poly->terms[t].atom_count; i++) {
+            const Value *atom = poly->terms[t].atoms[i];
+            bool is_parameter = !atom->op && atom->region && !atom->region->parent;
+            has_index |= !is_parameter;
+            has_stride |= is_parameter && !atom->type.is_constexpr;
+        }
+        if (has_index && has_stride) return true;
+    }
+    return false;
+}
+
+bool lanes_are_bounded(Arena *arena, Op *op) {
+    Access access = access_of(arena, op);
+    Limits limits = {0};
+    if (!access.parameter || !access.offset.known) return false;
+    limits_of_mask(arena, &access, &limits);
+    for (int i = 0; i < access.offset.rank; i++) {
+        if (poly_is_zero(access.offset.lane[i])) continue;
+        bool is_bounded = false;
+        for (LIST_EACH(int, k, limits)) {
+            const Limit *limit = &limits.items[k];
+            bool is_own = !steps_by_launch(limit->base) &&
+                          poly_equal(limit->lane[i], poly_constant(arena, -1));
+            for (int j = 0; j < access.offset.rank; j++)
+                is_own = is_own && (j == i || poly_is_zero(limit->lane[j]));
+            is_bounded = is_bounded || is_own;
+        }
+        if (!is_bounded) return false;
+    }
+    return true;
+}
+
 /* ---- sizes ---- */
 
 static bool is_of_launch(const Poly *poly) {

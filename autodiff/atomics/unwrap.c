@@ -110,6 +110,28 @@ static bool product_is_zero(Padding *padding, const Op *op, int axis) {
     return is_zero(padding, op->operands[side], axis);
 }
 
+/// Of a sum along another axis.
+static bool sum_is_zero(Padding *padding, const Op *op, int axis) {
+    int rank = op->operands[0]->type.rank, kept = op->results[0]->type.rank == rank;
+    Value *along = op->operand_count > 1 ? op->operands[1] : NULL;
+    int64_t gone;
+    if (rank < 2 || !along || !value_is_int(along, &gone)) return false;
+    if (gone < 0) gone += rank;
+    if (kept) return axis != gone && is_zero(padding, op->operands[0], axis);
+    return is_zero(padding, op->operands[0], axis < gone ? axis : axis + 1);
+}
+
+/// Of an operation that works element by element: by what its row says of zeros.
+static bool element_is_zero(Padding *padding, const Op *op, int axis) {
+    bool is_any = op_rows[op->code].zero == ZERO_ANY;
+    if (!op_rows[op->code].has_value) return false;
+    if (op_rows[op->code].zero == ZERO_FIRST) return operand_is_zero(padding, op, 0, axis);
+    if (!is_any && op_rows[op->code].zero != ZERO_ALL) return false;
+    for (int i = 0; i < op->operand_count; i++)
+        if (operand_is_zero(padding, op, i, axis) == is_any) return is_any;
+    return !is_any;
+}
+
 /// What a loop carries out: 0 at first, and 0 after an iteration that started with 0.
 static bool carried_is_zero(Padding *padding, const Op *loop, int carried, int axis) {
     const Value *argument = loop->regions[0]->arguments[carried + 1];
@@ -130,13 +152,7 @@ static bool result_is_zero(Padding *padding, const Value *value, int axis) {
             other < op->operand_count && op->operands[other] && is_zero_number(op->operands[other]);
         return is_filled && mask_fails(padding, access_mask(op), axis);
     }
-    case OP_MUL:
-        return operand_is_zero(padding, op, 0, axis) || operand_is_zero(padding, op, 1, axis);
-    case OP_DIV: return operand_is_zero(padding, op, 0, axis);
-    case OP_ADD:
-    case OP_SUB:
-        return operand_is_zero(padding, op, 0, axis) && operand_is_zero(padding, op, 1, axis);
-    case OP_NEG: return operand_is_zero(padding, op, 0, axis);
+    case OP_SUM: return sum_is_zero(padding, op, axis);
     case OP_WHERE:
         if (!operand_is_zero(padding, op, 2, axis)) return false;
         return operand_is_zero(padding, op, 1, axis) ||
@@ -150,7 +166,9 @@ static bool result_is_zero(Padding *padding, const Value *value, int axis) {
         return true;
     case OP_FOR:
     case OP_STATIC_FOR: return carried_is_zero(padding, op, value->index, axis);
-    default: return moves_elements(op) && operand_is_zero(padding, op, 0, axis);
+    default:
+        return moves_elements(op) ? operand_is_zero(padding, op, 0, axis)
+                                  : element_is_zero(padding, op, axis);
     }
 }
 

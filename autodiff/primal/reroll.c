@@ -179,7 +179,26 @@ static bool match_load(Rolling *rolling, Op *x, Op *z) {
     return true;
 }
 
-static bool match_ops(Rolling *rolling, Op *x, Op *z) {
+static bool visit_pure(void *context, Op *op) {
+    (void)context;
+    return op->code == OP_YIELD || op_is_pure(op);
+}
+
+/// Branches that only compute, as casts under a flag are: result `index` of both.
+static bool match_branches(Rolling *rolling, Op *x, Op *z, int index) {
+    if (!match(rolling, x->operands[0], z->operands[0])) return false;
+    for (int r = 0; r < 2; r++) {
+        if (!region_walk(x->regions[r], visit_pure, NULL) ||
+            !region_walk(z->regions[r], visit_pure, NULL) ||
+            !match(rolling, region_terminator(x->regions[r])->operands[index],
+                   region_terminator(z->regions[r])->operands[index]))
+            return false;
+    }
+    return true;
+}
+
+static bool match_ops(Rolling *rolling, Op *x, Op *z, int index) {
+    if (x->code == OP_IF && z->code == OP_IF) return match_branches(rolling, x, z, index);
     if (x->code != z->code || x->region_count || z->region_count) return false;
     if (x->code == OP_LOAD) return match_load(rolling, x, z);
     if (!op_is_pure(x) || x->operand_count != z->operand_count || x->keyword_count ||
@@ -225,7 +244,8 @@ static bool match(Rolling *rolling, Value *x, Value *z) {
             is_same_number(rolling, value_poly(rolling->arena, x), value_poly(rolling->arena, z));
     }
     if (!is_same)
-        is_same = x->op && z->op && x->index == z->index && match_ops(rolling, x->op, z->op);
+        is_same =
+            x->op && z->op && x->index == z->index && match_ops(rolling, x->op, z->op, x->index);
     if (is_same) map_set_pointer(&rolling->seen, z, x);
     return is_same;
 }
@@ -299,6 +319,7 @@ static bool is_read_within(const Rolling *rolling, const Map *readers, const Val
         bool is_end =
             rolling->branch && op->code == OP_YIELD && op->parent->parent == rolling->branch;
         bool is_matched = false;
+        if (op->code == OP_YIELD && !is_end) op = op->parent->parent;
         for (int k = 0; k < op->result_count; k++)
             is_matched = is_matched || map_has_pointer(&rolling->seen, op->results[k]);
         if (!is_end && !is_matched) return false;
@@ -556,6 +577,14 @@ static bool find_ends(const Rolling *rolling, Builder *b, Value **longer, Value 
     return *longer && *same;
 }
 
+/// Whether the end is never below 0, where no size is.
+static bool ends_behind_start(const Rolling *rolling) {
+    const Poly *end = with_quotient(rolling, rolling->end);
+    for (int t = 0; t < end->count; t++)
+        if (end->terms[t].coefficient < 0) return false;
+    return true;
+}
+
 static bool extend(Rolling *rolling) {
     Op *loop = rolling->loop;
     Builder b = {.function = rolling->function,
@@ -564,6 +593,11 @@ static bool extend(Rolling *rolling) {
                  .range = loop->range};
     Value *longer, *same;
     if (!find_ends(rolling, &b, &longer, &same)) return false;
+    if (!ends_behind_start(
+            rolling)) {  // what stands behind runs also where the loop ends in front of 0
+        if (longer != same) return false;
+        op_set_operand(loop, 0, build_binary(&b, OP_MINIMUM, loop->operands[0], loop->operands[1]));
+    }
     if (longer == same) {
         op_set_operand(loop, 1, longer);
         return true;

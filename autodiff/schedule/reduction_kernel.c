@@ -14,6 +14,7 @@
 #include "analysis/build/value_poly.h"
 #include "analysis/ir/walk.h"
 #include "autodiff/addresses/place.h"
+#include "autodiff/atomics/joined_lanes.h"
 #include "autodiff/rewrite/copying.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/schedule/flat_kernel.h"
@@ -314,11 +315,11 @@ static Value *count_owners(const Nest *nest, const SummedPrograms *programs, Bui
     return owners ? named(owners, "owners") : NULL;
 }
 
-/// Whether programs may store their sums apart, for the Function to add up: where a launch whose rows overlap, which adds what meets, is
-/// none of the kernel's. Tables with strides add.
+/// Whether programs may store their sums apart, for the Function to add up. Where rows step by a stride, masks have to end them: what lies
+/// behind would be another owner's. Rows that lie on each other have no gradient's memory.
 static bool sums_are_parts(const ReductionPlan *plan) {
     for (LIST_EACH(int, i, plan->statements))
-        if (!address_needs_no_strides(plan->arena, plan->statements.items[i]->statement.op))
+        if (!statement_ends_rows(plan->arena, plan->statements.items[i]->statement.op))
             return false;
     return true;
 }
@@ -495,9 +496,11 @@ static void update_slice(const Nest *nest, const SharedStatement *shared) {
     Builder outside = {
         .function = function, .region = nest->programs->parent, .before = nest->programs};
     Builder b = {.function = function, .region = op->parent, .before = op, .range = op->range};
+    if (!lanes_are_apart(nest->plan->arena, op)) lanes_join(nest->state, op);
     Value *mask = access_mask(op), *offset = part_offset(nest, &outside, shared);
     Value *address = build_binary(&b, OP_ADD, op->operands[0], offset);
     Value *operands[] = {address, mask, mask ? build_float(&b, 0.0) : NULL};
+    if (shared->meets) op_append(&b, OP_DEBUG_BARRIER, NULL, 0, 0);
     Value *sum = build_binary(&b, OP_ADD, build(&b, OP_LOAD, operands, 3), op->operands[1]);
     build(&b, OP_STORE, (Value *[]){address, sum, mask}, 3);
     wait_after(nest, op);
@@ -675,7 +678,9 @@ static ReductionPlan plan_part(const ReductionPlan *plan, bool stores_at_once) {
     memset(&part.statements, 0, sizeof part.statements);
     for (LIST_EACH(int, i, plan->statements)) {
         const SharedStatement *shared = plan->statements.items[i];
-        bool differs = plan->is_own && statement_differs(plan, shared->statement.op);
+        Op *op = shared->statement.op;
+        bool differs = plan->is_own && (shared->meets || !lanes_are_apart(plan->arena, op) ||
+                                        statement_differs(plan, op));
         if (differs == stores_at_once) LIST_PUSH(plan->arena, &part.statements, shared);
     }
     return part;

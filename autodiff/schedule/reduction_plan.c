@@ -6,7 +6,9 @@
 #include "analysis/build/infer.h"
 #include "analysis/build/value_poly.h"
 #include "analysis/ir/walk.h"
+#include "autodiff/addresses/limits.h"
 #include "autodiff/addresses/place.h"
+#include "autodiff/atomics/joined_lanes.h"
 #include "autodiff/rewrite/copying.h"
 #include "autodiff/schedule/reductions.h"
 #include "autodiff/schedule/schedule.h"
@@ -70,6 +72,7 @@ typedef struct Candidate {
     Op *loop;
     bool summed[SUMMED_AXES], is_owned;
     bool is_owned_by_tiles;  // by rows or columns of the tiles that an axis numbers
+    bool is_open;            // nobody knows whether programs along some axis share them
 } Candidate;
 
 static AxisDependence dependence_on(const Axis *axes, const AxisDependence *dependence, int count,
@@ -92,6 +95,15 @@ static bool find_loop(Candidate *candidate, const Axis *axes, const AxisDependen
     return true;
 }
 
+/// Rows and columns of the tiles that an axis numbers are all programs along it.
+static void join_tile_axes(bool *summed) {
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+        bool *row = &summed[summed_axis(axis, 0)], *column = &summed[summed_axis(axis, 1)];
+        summed[axis] = summed[axis] || (*row && *column);
+        if (summed[axis]) *row = *column = false;
+    }
+}
+
 /// Which programs share the statement's elements; `is_alone`: in one iteration of a loop, which is looked for.
 static bool find_axes(const Differentiation *state, const FunctionAxes *function,
                       Candidate *candidate, bool is_alone) {
@@ -104,20 +116,15 @@ static bool find_axes(const Differentiation *state, const FunctionAxes *function
     bool any = false;
     for (int i = 0; i < count; i++) {
         if (!axes[i].is_program) continue;
-        if (dependence[i] == AXIS_SCATTERED) return false;
+        if (dependence[i] == AXIS_SCATTERED && is_alone) return false;
+        candidate->is_open |= dependence[i] == AXIS_SCATTERED;
         bool is_free = dependence[i] == AXIS_FREE;
         candidate->summed[summed_axis(axes[i].program_axis, axes[i].digit)] = is_free;
         candidate->is_owned |= !is_free;
         candidate->is_owned_by_tiles |= !is_free && axes[i].digit != AXIS_WHOLE;
         any |= is_free;
     }
-    for (int axis = 0; axis < PROGRAM_AXES; axis++) {  // rows and columns: all programs
-        bool *row = &candidate->summed[summed_axis(axis, 0)];
-        bool *column = &candidate->summed[summed_axis(axis, 1)];
-        if (!*row || !*column) continue;
-        candidate->summed[axis] = true;
-        *row = *column = false;
-    }
+    join_tile_axes(candidate->summed);
     return any && (!is_alone || find_loop(candidate, axes, dependence, count));
 }
 
@@ -427,6 +434,15 @@ static bool visit_busy(void *context, Op *op) {
     return !*is_busy;
 }
 
+/// A loop around products.
+static bool visit_busy_loop(void *context, Op *op) {
+    bool *is_busy = context;
+    for (const Op *outer = op->parent->parent; outer && op_is_product(op->code);
+         outer = outer->parent->parent)
+        *is_busy = *is_busy || op_is_loop(outer->code);
+    return !*is_busy;
+}
+
 static bool plan_has(const ReductionPlan *plan, const SharedStatement *shared) {
     for (LIST_EACH(int, i, plan->statements))
         if (plan->statements.items[i] == shared) return true;
@@ -497,18 +513,49 @@ static bool adds_less_than_it_reads(Arena *arena, const Op *statement) {
     return search.found;
 }
 
-static void keep_share(Differentiation *state, const FunctionAxes *axes,
-                       const SharedStatement *shared, ReductionPlan *plan) {
+bool statement_ends_rows(Arena *arena, Op *statement) {
+    return address_needs_no_strides(arena, statement) || lanes_are_bounded(arena, statement);
+}
+
+/// Axes of the grid along which programs keep what they add apart: all of them, where `all`.
+static bool find_kept_axes(Differentiation *state, const FunctionAxes *axes,
+                           const SharedStatement *shared, bool all, bool *summed) {
     Op *op = shared->statement.op;
-    if (!shared->gradient->is_atomic || !adds_less_than_it_reads(state->arena, op)) return;
     Candidate candidate = {.shared = shared, .op = op};
-    if (!find_axes(state, axes, &candidate, false)) return;
+    if (!shared->gradient->is_atomic || !adds_less_than_it_reads(state->arena, op)) return false;
+    if (!find_axes(state, axes, &candidate, false)) {
+        if (!all || !lanes_have_numbers(op)) return false;
+        candidate.is_open = true;
+    }
     // Lanes behind the end of a row may be those of another program that stores to the same slice.
-    bool may_overrun = candidate.is_owned && op->operands[0]->type.rank > 0;
-    if (may_overrun && !address_needs_no_strides(state->arena, op)) return;
-    if (plan->statements.count && !is_like(plan, &candidate)) return;
-    for (int axis = 0; axis < SUMMED_AXES; axis++) plan->summed[axis] = candidate.summed[axis];
-    LIST_PUSH(state->arena, &plan->statements, shared);
+    bool may_overrun = candidate.is_owned && op->operands[0]->type.rank > 0 &&
+                       !statement_ends_rows(state->arena, op);
+    if ((may_overrun || candidate.is_open) && !all) return false;
+    for (int axis = 0; axis < SUMMED_AXES; axis++) summed[axis] |= candidate.summed[axis];
+    for (int axis = 0; axis < PROGRAM_AXES && all; axis++)
+        summed[axis] |= axes->programs[axis] != NULL;
+    return true;
+}
+
+/// Adds the statements of one gradient to the plan, all or none.
+static void keep_shares_of(Differentiation *state, const FunctionAxes *axes,
+                           const SharedStatement *shared, int count, bool all,
+                           ReductionPlan *plan) {
+    bool summed[SUMMED_AXES] = {false};
+    for (int i = 0; i < count; i++)
+        if (!find_kept_axes(state, axes, &shared[i], all, summed)) return;
+    for (int axis = 0; axis < SUMMED_AXES; axis++) plan->summed[axis] |= summed[axis];
+    join_tile_axes(plan->summed);
+    for (int i = 0; i < count; i++) LIST_PUSH(state->arena, &plan->statements, &shared[i]);
+}
+
+/// Whether programs are along one axis of the grid, and busy with products in loops: so few that each may have a slice of all.
+static bool has_few_programs(const Differentiation *state, const FunctionAxes *axes) {
+    int count = 0;
+    bool is_busy = false;
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) count += axes->programs[axis] != NULL;
+    region_walk(state->backward->body, visit_busy_loop, &is_busy);
+    return count == 1 && is_busy;
 }
 
 bool reductions_keep_shares(Differentiation *state, const TileOrders *orders, ReductionPlan *plan) {
@@ -517,8 +564,16 @@ bool reductions_keep_shares(Differentiation *state, const TileOrders *orders, Re
     for (int axis = 0; axis < PROGRAM_AXES; axis++)
         if (state->stores.unread_axes[axis] == GRID_AXIS_SEVERAL) return false;
     FunctionAxes axes = backward_axes(state);
+    bool all = state->parts.part.keeps_all;
+    if (all && !has_few_programs(state, &axes)) return false;
     for (LIST_EACH(int, i, state->parts.shared))
-        keep_share(state, &axes, &state->parts.shared.items[i], plan);
+        keep_shares_of(state, &axes, &state->parts.shared.items[i], 1, all, plan);
+    const SharedStatement *several = state->parts.several.items;
+    for (int i = 0, count; i < state->parts.several.count; i += count) {
+        for (count = 1; i + count < state->parts.several.count; count++)
+            if (several[i + count].gradient != several[i].gradient) break;
+        keep_shares_of(state, &axes, &several[i], count, all, plan);
+    }
     return plan->statements.count > 0;
 }
 

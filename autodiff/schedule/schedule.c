@@ -72,6 +72,21 @@ static void share_group(Gradient *gradient, const Accumulation *statement, const
     gradient->range = statement->range;
 }
 
+/// Notes statements that stay atomics for who may find other sums for them.
+static void note_shared(Differentiation *state, Gradient *gradient, const Accumulation *group,
+                        int count) {
+    for (int i = 0; i < count; i++) {
+        SharedStatement shared = {.statement = group[i], .gradient = gradient};
+        for (int k = 0; k < count; k++)
+            shared.meets = shared.meets ||
+                           (k != i && !places_are_apart(state->arena, group[i].op, group[k].op));
+        if (count == 1)
+            LIST_PUSH(state->arena, &state->parts.shared, shared);
+        else
+            LIST_PUSH(state->arena, &state->parts.several, shared);
+    }
+}
+
 static bool group_is_private(Differentiation *state, const Accumulation *group, int count) {
     for (int i = 0; i < count; i++) {
         if (!statement_sharing(state, &group[i]).is_private) return false;
@@ -175,9 +190,7 @@ static void schedule_group(Differentiation *state, Gradient *gradient, Accumulat
         if (!sharing.is_private) {
             share_group(gradient, &group[i], sharing.why);
             flags_around_note(state, group, count);
-            if (count == 1)
-                LIST_PUSH(state->arena, &state->parts.shared,
-                          (SharedStatement){group[i], gradient});
+            note_shared(state, gradient, group, count);
             return;
         }
         for (int k = 0; k < i; k++) {
@@ -192,6 +205,7 @@ static void schedule_group(Differentiation *state, Gradient *gradient, Accumulat
                     state->arena,
                     "`%s` is read at several places whose elements may overlap (lines %d and %d)",
                     gradient->input, range_line(group[k].range), range_line(group[i].range)));
+            note_shared(state, gradient, group, count);
             return;
         }
     }

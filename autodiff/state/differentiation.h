@@ -34,7 +34,8 @@ typedef struct RunningStep {
 /// A statement that adds to elements which other programs add to as well.
 typedef struct SharedStatement {
     Accumulation statement;  // its op is an atomic add
-    Gradient *gradient;      // which has no other statement
+    Gradient *gradient;
+    bool meets;  // another statement of the gradient may add to the same elements
 } SharedStatement;
 
 /// Which part of a backward is derived.
@@ -49,6 +50,7 @@ typedef struct BackwardPart {
     int index;                             // of PART_REDUCTION
     bool moved[BACKWARD_MOST_REDUCTIONS];  // of PART_PROGRAMS: those that there are
     bool keeps_shares;  // PART_WHOLE and PART_PROGRAMS: programs keep what they add apart
+    bool keeps_all;     // likewise, each from all others, also where nobody knows who meets
     bool
         deals_tiles;  // programs that take turns with tiles are derived as one program a tile (shared_tiles.h)
 } BackwardPart;
@@ -166,7 +168,8 @@ typedef LIST(LaunchFlag) LaunchFlags;
 
 /// One kernel of several (reduction_kernel.h, reductions.h).
 typedef struct PartState {
-    LIST(SharedStatement) shared;
+    LIST(SharedStatement) shared;   // whose gradients have no other statement
+    LIST(SharedStatement) several;  // those of one gradient follow each other
     LaunchFlags
         flags;  // that keep programs' sums from owners: with each value by itself there may be some (flags_around.h)
     BackwardPart part;

@@ -16,7 +16,7 @@ ATOMICS = {
         "row_behind": 0,
         "taps": 1,  # those of its weights
         "elements_beside": 0,
-        "rows_of_a_tile": 1,  # likewise
+        "rows_of_a_tile": 0,
         "other_batch_behind": 1,  # nobody knows whether the grid has the row behind the last
         "sum_of_neighbours": 1,  # each reader would sum its row once more
     },

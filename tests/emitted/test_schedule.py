@@ -201,6 +201,26 @@ def test_elements_that_wrap_around_are_masked_where_they_add_nothing() -> None:
     }
 
 
+SHARED = {
+    "scaled": 0,
+    "scaled_blocks": 0,
+    "three_numbers": 0,
+    "batch_rows": 0,
+    "whole_batch_rows": 1,
+    "peeled": 0,
+    "added_where_given": 0,
+}
+
+
+def test_what_products_and_rows_share_besides_is_summed_apart() -> None:
+    """Scales and bias of swizzled tiles, scales of blocks, several numbers, rows of a batch that a mask ends."""
+    file = FILE.with_name("shared_epilogues.py")
+    report = json.loads(tad("--check", "--grad", "--format", "json", file).stdout)
+    assert {
+        kernel["name"]: (kernel["status"], kernel["atomics"]) for kernel in report["kernels"]
+    } == {name: ("proved", atomics) for name, atomics in SHARED.items()}
+
+
 LAST_BLOCKS = FILE.with_name("last_blocks.py")
 
 

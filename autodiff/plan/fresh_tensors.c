@@ -66,8 +66,15 @@ static bool is_returned(const Freshness *freshness, SyntaxNode node) {
     return returns;
 }
 
+static SyntaxNode without_parentheses(SyntaxNode node) {
+    while (!node_is_null(node) && node_kind(node) == SYNTAX_PARENTHESIZED)
+        node = node_child(node, 0);
+    return node;
+}
+
 /// `torch.empty(...)`, `x.clone()`, None, or one of them as a condition says.
 static bool is_own_value(const Source *source, SyntaxNode node) {
+    node = without_parentheses(node);
     if (node_is_null(node)) return false;
     SyntaxKind kind = node_kind(node);
     if (kind == SYNTAX_NONE) return true;
@@ -91,7 +98,7 @@ static bool visit_mention(void *context, SyntaxNode node) {
     if (kind == SYNTAX_ATTRIBUTE &&
         torch_asks_only(node_text(source, node_field(parent, "attribute"))))
         return true;
-    SyntaxNode value = bound_value(node);
+    SyntaxNode value = without_parentheses(bound_value(node));
     if (!node_is_null(value)) {
         const TorchRow *allocation = allocation_of(source, value);
         freshness->allocations++;

@@ -6,13 +6,6 @@
 #include "autodiff/module/module.h"
 #include "codeactions/codeactions.h"
 
-WrapperKind wrapper_of(Str module) {
-    if (str_contains(module, STR("triton_op"))) return WRAPPER_TRITON_OP;
-    return str_contains(module, STR("(torch.autograd.Function)")) ? WRAPPER_AUTOGRAD : WRAPPER_NONE;
-}
-
-bool is_untuned(Str module) { return str_contains(module, STR(".tuned = _tuned(")); }
-
 static bool is_named(const CarriedNames *names, const Kernel *kernel) {
     for (LIST_EACH(int, i, *names))
         if (str_equal(names->items[i], kernel->definition->name)) return true;

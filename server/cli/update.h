@@ -22,9 +22,4 @@ ModuleUpdate module_merge(Arena *arena, const char *path, Str ours, const char *
 const char *module_anew(Arena *arena, const Snapshot *origin, const char *path, Str ours,
                         const Resolver *resolver, const BackwardOptions *options, Error *refusal);
 
-/// Whether the kernels of a module of ours run in the configuration that the forward's tuner took.
-bool is_untuned(Str module);
-/// What makes launchers differentiable in a module of ours.
-WrapperKind wrapper_of(Str module);
-
 #endif

@@ -14,6 +14,7 @@
 #include "codeactions/codeactions.h"
 #include "features/features.h"
 #include "server/dumps/dump_configurations.h"
+#include "server/dumps/dump_edits.h"
 #include "server/report/diff.h"
 #include "server/settings/options.h"
 #include "server/system/files.h"
@@ -290,6 +291,7 @@ static DumpFunction *const dumps[STAGE_COUNT] = {
     [STAGE_LAUNCHES] = dump_launches,
     [STAGE_SCHEDULE] = dump_schedule,
     [STAGE_CONFIGURATIONS] = NULL,  // it asks the worker: dump_configurations
+    [STAGE_EDITS] = NULL,           // it reads the file that the module was derived from
 };
 
 static int dump_file(const Options *given, StageId stage, const PassRow *pass,
@@ -319,6 +321,8 @@ static int dump_file(const Options *given, StageId stage, const PassRow *pass,
         status = STATUS_TROUBLE;
     } else if (stage == STAGE_CONFIGURATIONS) {
         status = dump_configurations(given, snapshot, resolver, target.path, target.kernel);
+    } else if (stage == STAGE_EDITS) {
+        put("%s", edits_text(arena, snapshot, resolver));
     } else if (pass) {
         dump_pass(&dump);
     } else {

@@ -1,9 +1,11 @@
 #include "server/gradients/written.h"
+#include "server/edits/edited.h"
 
 #include <string.h>
 
 #include "autodiff/module/module.h"
 #include "codeactions/codeactions.h"
+#include "server/edits/edited.h"
 #include "server/gradients/kernel_hash.h"
 #include "server/system/files.h"
 #include "server/text/resolve.h"
@@ -64,8 +66,9 @@ const Kernel *original_kernel(const Original *original, const Kernel *kernel) {
     const Kernel *found = original->snapshot
                               ? snapshot_find_kernel(original->snapshot, kernel->definition->name)
                               : NULL;
-    bool is_same = found && str_equal(source_slice(found->definition->range),
-                                      source_slice(kernel->definition->range));
+    Arena *scratch = arena_new();
+    bool is_same = found && kernels_read_the_same(scratch, found, kernel);
+    arena_free(scratch);
     return is_same ? found : NULL;
 }
 

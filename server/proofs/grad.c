@@ -11,6 +11,7 @@
 #include "autodiff/module/module.h"
 #include "base/escape.h"
 #include "base/json.h"
+#include "server/edits/edited.h"
 #include "server/proofs/given.h"
 #include "server/proofs/gradient_place.h"
 #include "server/proofs/pair.h"
@@ -36,6 +37,7 @@ typedef struct GradProof {
     Range name;         // in the holder's source
     Range given;        // of a derivative by hand there that the gradients rest on; no source: none
     const char *rests;  // which these are, in words; or NULL
+    int edited;         // the line of an edit around the kernels that was told; 0: there is none
     int result;         // index in the report's kernels
     int deaths;
     const char *died;  // how the first worker did, or NULL
@@ -94,8 +96,9 @@ typedef struct Deriving {
     const Snapshot *snapshot;
     ProofFile *file;
     const char *origin_name;  // of the file that a module of ours was derived from; or NULL
-    const Snapshot *origin;   // where that is there; or NULL
+    Snapshot *origin;         // where that is there; or NULL
     ProofFile *origin_file;
+    FunctionEdits edits;  // that were told
 } Deriving;
 
 static ProofFile *proof_file(Arena *arena, const Snapshot *snapshot, const Settings *settings) {
@@ -113,10 +116,6 @@ static const Kernel *original_of(const Deriving *deriving, const Kernel *kernel)
                             : NULL;
 }
 
-static bool same_text(const Kernel *a, const Kernel *b) {
-    return str_equal(source_slice(a->definition->range), source_slice(b->definition->range));
-}
-
 static void find(const Deriving *deriving, DiagnosticId id, Range range, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 static void find(const Deriving *deriving, DiagnosticId id, Range range, const char *format, ...) {
@@ -128,6 +127,16 @@ static void find(const Deriving *deriving, DiagnosticId id, Range range, const c
     Diagnostics diagnostics = {.arena = grad->arena};
     diagnose(&diagnostics, id, range, "%s", message);
     report_take(grad->report, &diagnostics, deriving->file->settings, grad->options);
+}
+
+/// The line of what was edited around the kernels of a backward; 0: nothing that was told.
+static int edited_line(const Deriving *deriving, const Kernel *kernel) {
+    for (LIST_EACH(int, i, deriving->edits)) {
+        const FunctionEdit *edit = &deriving->edits.items[i];
+        if (!*edit->kernel || str_is(kernel->definition->name, edit->kernel))
+            return range_line(edit->range);
+    }
+    return 0;
 }
 
 /// The places in the file where gradients are written, for the message about a wrong one.
@@ -183,7 +192,7 @@ static const char *take_written(const Deriving *deriving, const Kernel *kernel, 
 static bool is_original(const Deriving *deriving, const Kernel *kernel) {
     const Kernel *original = original_of(deriving, kernel);
     if (!original) return false;
-    if (same_text(original, kernel)) return true;
+    if (kernels_read_the_same(deriving->grad->arena, original, kernel)) return true;
     find(deriving, DIAGNOSTIC_GRADIENT_OUTDATED, kernel->definition->name_range,
          "`%s` here is not that of %s any more: write the backward anew", kernel->function->name,
          deriving->origin_file->source->path);
@@ -249,6 +258,7 @@ static void derive_kernel(const Deriving *deriving, const Kernel *kernel, Arena 
     Range name = kernel->definition->name_range;
     proof->name = (Range){deriving->file->source, name.start, name.end};
     proof->is_written = is_written;
+    proof->edited = edited_line(deriving, kernel);
     const char *rests = given_words(arena, backward);
     if (rests) proof->rests = arena_strdup(grad->arena, rests);
     const GivenRule *rule = given_here(backward, deriving->snapshot->source);
@@ -259,16 +269,10 @@ static void derive_kernel(const Deriving *deriving, const Kernel *kernel, Arena 
 /// The file that a module of ours was derived from, as it lies beside it now.
 static void open_origin(Deriving *deriving) {
     Grad *grad = deriving->grad;
-    Str name = backward_origin(deriving->snapshot->source->text);
-    if (!name.size || memchr(name.data, '/', name.size)) return;
-    deriving->origin_name = str_dup(grad->arena, name);
-    const char *path = deriving->snapshot->source->path;
-    path = path_join(grad->arena, path_folder(grad->arena, path), deriving->origin_name);
-    Str text;
-    if (file_read(grad->arena, path, &text)) return;
-    const SnapshotOptions options = {.resolver = import_resolver_interface(grad->resolver),
-                                     .skip_checks = true};
-    deriving->origin = snapshot_build(path, text, &options);
+    deriving->origin =
+        module_origin(grad->arena, deriving->snapshot, import_resolver_interface(grad->resolver),
+                      &deriving->origin_name);
+    if (!deriving->origin) return;
     deriving->origin_file = proof_file(grad->arena, deriving->origin, deriving->file->settings);
 }
 
@@ -299,12 +303,41 @@ static bool is_chosen(const GradChoice *choice, const Snapshot *snapshot, const 
     return name >= choice->start && name < choice->end && !kernel_of_backward(snapshot, kernel);
 }
 
+/// Tells what is edited around the chosen kernels; keeps what no setting and no comment silences.
+static void find_edits(Deriving *deriving, const GradChoice *choice, Arena *arena) {
+    const Grad *grad = deriving->grad;
+    const Snapshot *snapshot = deriving->snapshot;
+    FunctionEdits edits = function_edits(arena, snapshot, deriving->origin,
+                                         import_resolver_interface(grad->resolver));
+    for (LIST_EACH(int, i, edits)) {
+        const FunctionEdit *edit = &edits.items[i];
+        const Kernel *kernel = snapshot_find_kernel(snapshot, str_from(edit->kernel));
+        if (*edit->kernel && (!kernel || !is_chosen(choice, snapshot, kernel))) continue;
+        int told = grad->report->findings.count;
+        find(deriving, DIAGNOSTIC_GRADIENT_FUNCTION_EDITED, edit->range, "%s", edit->message);
+        if (grad->report->findings.count > told) LIST_PUSH(grad->arena, &deriving->edits, *edit);
+    }
+}
+
+static void find_edits_guarded(Deriving *deriving, const GradChoice *choice, Arena *arena) {
+    BugGuard guard;
+    if (BUG_GUARD(&guard)) {
+        find_edits(deriving, choice, arena);
+        bug_guard_end(&guard);
+    } else {
+        report_problem(deriving->grad->report, "%s: internal error while comparing Functions: %s",
+                       deriving->file->source->path, guard.message);
+    }
+}
+
 static void derive_chosen(Grad *grad, const Snapshot *snapshot, const Settings *settings,
                           const GradChoice *choice) {
     Arena *arena = grad->arena;
     Deriving deriving = {
         .grad = grad, .snapshot = snapshot, .file = proof_file(arena, snapshot, settings)};
     open_origin(&deriving);
+    Arena *scratch = arena_new();
+    if (!choice->only) find_edits_guarded(&deriving, choice, scratch);
     for (LIST_EACH(int, i, snapshot->kernels)) {
         const Kernel *kernel = &snapshot->kernels.items[i];
         if (kernel_is_forward(kernel) && is_chosen(choice, snapshot, kernel))
@@ -315,6 +348,7 @@ static void derive_chosen(Grad *grad, const Snapshot *snapshot, const Settings *
         deriving.origin_file->imports =
             import_resolver_closure(grad->resolver, arena, deriving.origin->source->path);
     snapshot_release(deriving.origin);
+    arena_free(scratch);
 }
 
 void grad_derive(Grad *grad, const Snapshot *snapshot, const Settings *settings, const char *only) {
@@ -424,7 +458,12 @@ static void take_answer(const Grad *grad, const GradProof *proof, const Json *an
                             grad->options->backend == BACKEND_AUTO);
     result->proof = json_copy(grad->report->arena, answer);
     int findings = take_findings(grad, proof, json_get(answer, "findings"));
-    if (strcmp(status, "proved") == 0) {
+    if (strcmp(status, "proved") == 0 && proof->edited) {
+        result->reason = arena_printf(grad->report->arena,
+                                      "not proved: the kernels are, and what is edited around them "
+                                      "in line %d is not",
+                                      proof->edited);
+    } else if (strcmp(status, "proved") == 0) {
         result->status = KERNEL_PROVED;
     } else if (strcmp(status, "failed") == 0) {
         result->status = KERNEL_FAILED;

@@ -3,6 +3,7 @@
 
 #include "autodiff/module/module.h"
 #include "server/cli/update.h"
+#include "server/edits/rederived.h"
 #include "server/gradients/written.h"
 #include "server/text/resolve.h"
 

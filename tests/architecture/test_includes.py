@@ -113,7 +113,8 @@ ROOMS = {
         "system": {"report"},
         "settings": {"system", "report"},
         "text": {"settings", "system"},
-        "proofs": {"text", "settings", "system", "report"},
+        "edits": {"system"},
+        "proofs": {"edits", "text", "settings", "system", "report"},
         "times": {"proofs", "settings", "system"},
         "crash": {"text", "settings", "system", "report"},
         "session": {"proofs", "crash", "text", "settings", "system", "report"},
@@ -123,12 +124,14 @@ ROOMS = {
         "model": {"network", "retrieval", "proofs", "text", "settings", "system", "report"},
         "embedding": {"model", "network", "retrieval", "settings", "system", "report"},
         "phases": {"model", "proofs", "times", "text", "settings", "system", "report"},
-        "dumps": {"proofs", "text", "settings", "system", "report"},
+        "dumps": {"edits", "proofs", "text", "settings", "system", "report"},
         "cli": {
-            "times", "embedding", "retrieval", "model", "proofs", "crash", "text", "settings", "system", "report",
+            "edits", "times", "embedding", "retrieval", "model", "proofs", "crash", "text", "settings", "system", "report",
         },
-        "gradients": {"times", "queues", "session", "proofs", "text", "settings", "system", "report"},
-        "requests": {"gradients", "queues", "session", "cli", "model", "retrieval", "text", "system"},
+        "gradients": {"edits", "times", "queues", "session", "proofs", "text", "settings", "system", "report"},
+        "requests": {
+            *{"gradients", "queues", "session", "cli", "edits", "model", "retrieval", "text", "system"},
+        },
         ".": {"requests", "gradients", "queues", "session", "crash", "model", "settings"},
     },
 }

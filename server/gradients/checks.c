@@ -6,6 +6,7 @@
 
 #include "autodiff/kept.h"
 #include "autodiff/module/module.h"
+#include "server/gradients/around.h"
 #include "server/gradients/handover.h"
 #include "server/gradients/kernel_hash.h"
 #include "server/gradients/written.h"
@@ -35,6 +36,7 @@ typedef struct QueuedProof {
     Json *places;       // of each input's gradient, where the file holds the backward; else NULL
     Json *given;        // the place of a derivative by hand that the gradients rest on; or NULL
     const char *rests;  // which these are, in words; or NULL
+    EditsAround around;
     double limit_s;
     int deaths;
     bool is_done;
@@ -166,6 +168,7 @@ static void read_answer(QueuedProof *proof, const Json *answer) {
     status->has_error = worst && worst->kind == JSON_NUMBER;
     status->worst_error = status->has_error ? worst->number : 0;
     status->details = answer ? json_copy(proof->arena, answer) : NULL;
+    around_take(proof->arena, &proof->around, status);
     if (status->state == GRADIENT_FAILED && proof->rests) {
         status->reason =
             arena_printf(proof->arena, "%s; it rests on %s", status->reason, proof->rests);
@@ -399,7 +402,8 @@ static void proof_derive(Request *request, QueuedProof *proof, const Snapshot *s
 }
 
 static void proof_prepare(Request *request, GradientCheck *check, const Snapshot *snapshot,
-                          const Kernel *kernel, const Original *original) {
+                          const Kernel *kernel, const Original *original,
+                          const FunctionEdits *edits) {
     Arena *arena = arena_new();
     QueuedProof *proof = ARENA_NEW(arena, QueuedProof);
     proof->arena = arena;
@@ -410,6 +414,7 @@ static void proof_prepare(Request *request, GradientCheck *check, const Snapshot
     proof->runner = arena_strdup(arena, request->configuration->runner);
     proof->status.reason = "";
     proof->status.hash = kernel_hash(snapshot, kernel);
+    proof->around = around_kernel(arena, edits, kernel);
     LIST_PUSH(check->arena, &check->proofs, proof);
     BugGuard guard;
     if (BUG_GUARD(&guard)) {
@@ -432,13 +437,16 @@ static Json *prepare_work(Request *request) {
     const Preparation *preparation = request->context;
     const Snapshot *snapshot = slow_snapshot(request);
     Original original = snapshot ? original_open(request) : (Original){0};
+    FunctionEdits edits = {0};
+    if (snapshot) edits = around_edits(request, snapshot, &original);
     for (int i = 0; snapshot && i < snapshot->kernels.count; i++) {
         const Kernel *kernel = &snapshot->kernels.items[i];
         bool is_asked = !preparation->kernel
                             ? kernel_has_gradients(snapshot, kernel)
                             : str_is(kernel->definition->name, preparation->kernel);
         if (atomic_load(&preparation->check->is_cancelled)) break;
-        if (is_asked) proof_prepare(request, preparation->check, snapshot, kernel, &original);
+        if (is_asked)
+            proof_prepare(request, preparation->check, snapshot, kernel, &original, &edits);
     }
     original_close(&original);
     return NULL;

@@ -127,6 +127,24 @@ bool kernel_stands_in(const Snapshot *snapshot, const Kernel *kernel, Str text) 
     return stands;
 }
 
+/// The Functions that launch a kernel of a backward, and the launchers that call them; helpers follow by name.
+static void part_add_around(PartSearch *search, Str backward) {
+    const Module *module = search->snapshot->module;
+    SyntaxNode *statements;
+    int count = node_children(search->arena, syntax_root(module->tree), &statements);
+    for (int i = 0; i < count; i++) {
+        Str text = node_text(module->source, statements[i]);
+        if (node_kind(statements[i]) != SYNTAX_CLASS || !holds_word(text, backward)) continue;
+        part_add(search, text, module);
+        Str name = node_text(module->source, node_field(statements[i], "name"));
+        for (int k = 0; k < count; k++) {
+            Str caller = node_text(module->source, statements[k]);
+            if (node_kind(statements[k]) == SYNTAX_FUNCTION && holds_word(caller, name))
+                part_add(search, caller, module);
+        }
+    }
+}
+
 /// Derivatives by hand that the files of the parts give, whichever of them are used.
 static uint64_t hash_of_given(Arena *arena, const PartSearch *search) {
     uint64_t hash = 0;
@@ -147,9 +165,9 @@ uint64_t kernel_hash(const Snapshot *snapshot, const Kernel *kernel) {
     PartSearch search = search_new(scratch, snapshot, kernel);
     for (LIST_EACH(int, i, snapshot->kernels)) {
         const FunctionDefinition *other = snapshot->kernels.items[i].definition;
-        if (name_is_backward_of(other->name, kernel->definition->name))
-            part_add(&search, source_slice(snapshot_range(snapshot, other->range)),
-                     snapshot->module);
+        if (!name_is_backward_of(other->name, kernel->definition->name)) continue;
+        part_add(&search, source_slice(snapshot_range(snapshot, other->range)), snapshot->module);
+        part_add_around(&search, other->name);
     }
     search_run(&search);
     uint64_t hash = hash_of(kernel->definition->comment);

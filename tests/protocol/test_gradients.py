@@ -175,6 +175,32 @@ def test_a_derivative_by_hand(editor: Client, kernel: str) -> None:
     assert result["status"] == "unproved" and "given by hand" in result["reason"]
 
 
+def test_an_edit_around_the_kernels_is_found(editor: Client, kernel: str) -> None:
+    """The kernels are proved, and a gradient that Python halves is not; nor is it where a line was added above."""
+    editor.open(kernel, KERNEL)
+    preview = editor.request("workspace/executeCommand", command("backwardPreview", kernel))
+    uri, text = preview["uri"], preview["text"]
+    edited = text.replace(", None, dx_ptr, ", ", None, 0.5 * dx_ptr, ")
+    assert edited != text
+    editor.open(uri, edited)
+    result = editor.request("workspace/executeCommand", command("checkGradients", uri))
+    assert result["status"] == "unproved" and "edited around them" in result["reason"], result
+    told = []
+    while not told:
+        told = [d for d in editor.diagnostics(uri, 1) if d["code"] == "gradient-function-edited"]
+    line = place(edited, "0.5 * dx_ptr")["line"]
+    assert len(told) == 1 and told[0]["severity"] == 2
+    assert told[0]["range"]["start"]["line"] == line
+    editor.change(uri, 2, {"text": "# a comment\n" + edited})
+    moved = [d for d in editor.diagnostics(uri, 2) if d["code"] == "gradient-function-edited"]
+    assert moved[0]["range"]["start"]["line"] == line + 1
+    # Mended, it is another text: the result is stale, and nothing is told.
+    editor.change(uri, 3, {"text": text})
+    assert "gradient-function-edited" not in {d["code"] for d in editor.diagnostics(uri, 3)}
+    result = editor.request("workspace/executeCommand", command("checkGradients", uri))
+    assert result["status"] == "proved"
+
+
 def test_preview_below_and_refusals(editor: Client, kernel: str) -> None:
     editor.open(kernel, KERNEL)
     below = editor.request(

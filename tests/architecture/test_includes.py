@@ -126,7 +126,8 @@ ROOMS = {
         "phases": {"model", "proofs", "times", "text", "settings", "system", "report"},
         "dumps": {"edits", "proofs", "text", "settings", "system", "report"},
         "cli": {
-            "edits", "times", "embedding", "retrieval", "model", "proofs", "crash", "text", "settings", "system", "report",
+            *{"edits", "times", "embedding", "retrieval", "model", "proofs", "crash"},
+            *{"text", "settings", "system", "report"},
         },
         "gradients": {"edits", "times", "queues", "session", "proofs", "text", "settings", "system", "report"},
         "requests": {

@@ -347,9 +347,9 @@ static void put_turns(const BackwardPlan *plan, const Json *turns, Json *json, E
     double end = expression(plan, turns, "end", error),
            step = expression(plan, turns, "step", error);
     if (*error || end < 1 || step < 1) return;
+    const int64_t count = ((int64_t)end + (int64_t)step - 1) / (int64_t)step;
     Json *grid = json_array(plan->arena);
-    json_push(grid, json_number(plan->arena,
-                                (double)(((int64_t)end + (int64_t)step - 1) / (int64_t)step)));
+    json_push(grid, json_number(plan->arena, (double)count));
     for (int axis = 1; axis < PROGRAM_AXES; axis++)
         json_push(grid, json_number(plan->arena, (double)programs[axis]));
     json_set(json, "grid", grid);

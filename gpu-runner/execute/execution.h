@@ -46,8 +46,9 @@ typedef struct Execution {
     MemoryBuffer **befores;
     MemoryBuffer **amids;
     LIST(MemoryBuffer *) scratch;
-    int64_t *steps;  // per launch of the backward: elements computed
-    Error error;     // why it stopped early, or NULL
+    int64_t *steps;         // per launch of the backward: elements computed
+    Error error;            // why it stopped early, or NULL
+    const char *misplaced;  // a sum that is stored where nobody adds it up, one sentence; or NULL
 } Execution;
 
 /// The interpreter's tiles are in `arena`.

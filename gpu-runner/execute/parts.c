@@ -52,11 +52,36 @@ static int64_t element_of(const Problem *problem, int parameter, int64_t offset)
     return (rest < 0 ? rest + stride : rest) - before;
 }
 
-static void add_up(const Problem *problem, Execution *run, MemoryBuffer *gradient, int parameter) {
+int64_t launch_sums(const GradientLaunch *launch) {
+    for (int i = 0; i < launch->function->parameter_count; i++)
+        if (launch->actuals[i].kind == ACTUAL_SLICES) return launch->actuals[i].number;
+    return 1;
+}
+
+/// Which of the sums an element is in.
+static int64_t number_of_sum(const Problem *problem, int parameter, int64_t offset) {
+    int64_t stride = parts_stride(problem, parameter),
+            place = offset + elements_before(&problem->configuration->arguments[parameter]);
+    return place < 0 ? -1 : place / stride;
+}
+
+/// The Function adds up `sums` of them: what is stored behind these is in no gradient.
+static void add_up(const Problem *problem, Execution *run, MemoryBuffer *gradient, int parameter,
+                   int64_t sums) {
     MemoryBuffer *parts = run->parts[parameter];
     Offsets written = {0};
     memory_touched(run->arena, parts, true, &written);
     for (LIST_EACH(int, i, written)) {
+        int64_t number = number_of_sum(problem, parameter, written.items[i]);
+        if (number < 0 || number >= sums) {
+            const PlanArgument *argument = &problem->configuration->arguments[parameter];
+            run->misplaced =
+                arena_printf(run->arena,
+                             "a sum of the gradient of `%.*s` is stored as number %lld, "
+                             "and %lld are added up",
+                             STR_ARGS(argument->name), (long long)number + 1, (long long)sums);
+            continue;
+        }
         int64_t element = element_of(problem, parameter, written.items[i]), bits;
         double sum = memory_peek(run->memory, parts, written.items[i]);
         if (memory_is_written(gradient, element))
@@ -72,6 +97,7 @@ void parts_add_up(const Problem *problem, Execution *run, const GradientLaunch *
         const Actual *actual = &launch->actuals[i];
         if (actual->kind != ACTUAL_GRADIENT || !actual->is_parts || !run->parts[actual->parameter])
             continue;
-        add_up(problem, run, gradient_buffer(problem, run, actual), actual->parameter);
+        add_up(problem, run, gradient_buffer(problem, run, actual), actual->parameter,
+               launch_sums(launch));
     }
 }

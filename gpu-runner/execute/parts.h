@@ -8,7 +8,9 @@
 int64_t parts_stride(const Problem *problem, int parameter);
 /// The buffer of all sums for a gradient of the parameter, made where it is not there yet. `stored`: nobody sets it to 0.
 MemoryBuffer *parts_buffer(const Problem *problem, Execution *run, const Actual *actual);
-/// Adds up the sums that a launch has left into the gradients that they are of.
+/// How many sums a launch leaves of each gradient that it has in parts.
+int64_t launch_sums(const GradientLaunch *launch);
+/// Adds up the sums that a launch has left into the gradients that they are of; what it stored behind them is noted.
 void parts_add_up(const Problem *problem, Execution *run, const GradientLaunch *launch);
 
 #endif

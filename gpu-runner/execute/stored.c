@@ -169,13 +169,6 @@ static bool are_stored(const MemoryBuffer *buffer, const StoredRanges *ranges, i
     return true;
 }
 
-/// How many sums a launch leaves of each gradient that it has in parts.
-static int64_t slices_of(const GradientLaunch *launch) {
-    for (int i = 0; i < launch->function->parameter_count; i++)
-        if (launch->actuals[i].kind == ACTUAL_SLICES) return launch->actuals[i].number;
-    return 1;
-}
-
 static const char *fault_of(Arena *arena, const Problem *problem, const Execution *backward,
                             const GradientLaunch *launch, const Actual *actual) {
     MemoryBuffer *const *buffers = actual->is_parts ? backward->parts : backward->gradients;
@@ -183,7 +176,7 @@ static const char *fault_of(Arena *arena, const Problem *problem, const Executio
     if (!buffer) return NULL;
     for (int r = 0; r < actual->stored->count; r++)
         if (actual->stored->items[r].length < 1) return NULL;
-    int64_t sums = actual->is_parts ? slices_of(launch) : 1,
+    int64_t sums = actual->is_parts ? launch_sums(launch) : 1,
             stride = actual->is_parts ? parts_stride(problem, actual->parameter) : 0;
     for (int64_t s = 0; s < sums; s++) {
         int64_t offset = s * stride;

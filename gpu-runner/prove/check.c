@@ -532,6 +532,7 @@ static void check_backward(Checker *checker) {
         conclude(checker, CHECK_INVALID, "every derivative is 0 with these values");
     judge_findings(checker, first);
     const char *left = stored_fault(checker->arena, checker->problem, &checker->backward);
+    if (!left) left = checker->backward.misplaced;
     if (left && result->status != CHECK_FAILED) conclude(checker, CHECK_FAILED, "%s", left);
     check_footprint(checker);
     if (result->status == CHECK_PROVED) check_ownership(checker);

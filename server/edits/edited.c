@@ -178,7 +178,9 @@ static void compare_items(const EditSearch *search, const Item *derived, const I
     for (LIST_EACH(int, i, faults)) {
         const LikenessFault *fault = &faults.items[i];
         add_edit(search, kernel_of_item(search, derived), written, fault->range,
-                 arena_printf(search->arena, "%s %s: this is not proved",
+                 arena_printf(search->arena,
+                              "%s %s: this is not proved (edited, or written by "
+                              "another version of tad-lsp)",
                               owner_of(search, fault->range), fault->words));
     }
 }

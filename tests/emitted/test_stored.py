@@ -16,9 +16,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.emitted.plan import Runner, derived, helper_texts, tad
+from tests.emitted.plan import EXAMPLES, Runner, derived, helper_texts, tad
 from tests.oracle.pool import PYTHON
 
+EXAMPLES_BY_STEM = {path.stem: path for path in EXAMPLES}
 HEAD = "import triton\nimport triton.language as tl\n\n"
 # name: (parameters, body, what the Function says or None)
 KERNELS: dict[str, tuple[str, str, str | None]] = {
@@ -291,6 +292,19 @@ def test_the_text_of_the_file_counts(module: Path) -> None:
     assert "22 proved, 1 failed" in run.stdout
 
 
+@pytest.mark.parametrize("elsewhere", ["(slice + 50)", "(slice + 1)"])
+def test_sums_that_nobody_adds_up_are_in_no_gradient(elsewhere: str, runner: Runner) -> None:
+    """The Function adds up as many sums in parts as it has made room for."""
+    params = derived(EXAMPLES_BY_STEM["layer_norm"])[1]["layer_norm_kernel"]
+    backward = params["backward"]
+    text = backward["source"]
+    assert "slice * dw_stride" in text
+    backward["source"] = text.replace("slice * dw_stride", f"{elsewhere} * dw_stride")
+    answer = runner.ask("gradcheck", params)
+    backward["source"] = text
+    assert answer["status"] == "failed"
+
+
 @pytest.mark.parametrize(
     "allocation",
     ["torch.empty_like({tensor})", "_gradient_buffer({tensor}, stored=[(1, unknown)])"],
@@ -319,7 +333,7 @@ def tuned(x, y, stride, n, meta, BLOCK: tl.constexpr):
     a = tl.load(x + tl.program_id(0) * stride + o, mask=o < n)
     tl.store(y + tl.program_id(0) * n + o, a * a * meta, mask=o < n)
 """
-CLAIM = "lambda meta_, grid: [ (1, min(grid[1] * meta_[\"BLOCK\"], n)), (stride, grid[0]) ]"
+CLAIM = 'lambda meta_, grid: [ (1, min(grid[1] * meta_["BLOCK"], n)), (stride, grid[0]) ]'
 
 
 def test_a_tuner_is_asked_what_all_its_choices_store(tmp_path: Path) -> None:

@@ -344,12 +344,23 @@ static bool has_same_kernels(Arena *arena, const Snapshot *origin, const Snapsho
     return true;
 }
 
+/// Whether we wrote what is around the kernels: the module says so, a class does, or some helpers have the names of ours. Else somebody wrote
+/// a backward of his own, and there is nothing that it was made from.
+static bool is_ours(Arena *arena, const Snapshot *written, const CarriedFile *carried) {
+    enum { SOME_HELPERS = 3 };
+    int helpers = 0;
+    Items items = module_items(arena, written->module);
+    for (LIST_EACH(int, i, items)) helpers += helper_is_named(item_name(&items.items[i]));
+    return backward_origin(written->source->text).size || carried->functions.count ||
+           helpers >= SOME_HELPERS;
+}
+
 FunctionEdits function_edits(Arena *arena, const Snapshot *written, const Snapshot *origin,
                              const Resolver *resolver) {
     FunctionEdits none = {0}, *edits = NULL, *carried_edits = NULL;
     CarriedFile carried = module_carried(arena, written);
     bool has_functions = wrapper_of(written->source->text) != WRAPPER_NONE;
-    if (!carried.kernels.count || !has_functions) return none;
+    if (!carried.kernels.count || !has_functions || !is_ours(arena, written, &carried)) return none;
     if (origin && has_same_kernels(arena, origin, written))
         edits = edits_with(arena, written, origin, &carried.kernels, resolver);
     if (edits && !edits->count) return none;

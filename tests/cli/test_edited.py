@@ -15,6 +15,7 @@ import pytest
 
 from tests.cli.conftest import Workspace
 from tests.cli.mutants import FUNCTION_KINDS, KERNEL_KINDS, drawn, own_functions, span
+from tests.cli.test_ask_phases import FILE as BY_HAND
 from tests.cli.test_written import EXAMPLES, KERNEL, NAMES, check, statuses, write
 
 ALL = bool(os.environ.get("TAD_ALL_MUTANTS"))
@@ -85,6 +86,13 @@ def test_a_mutant_of_a_function_is_told(workspace: Workspace, name: str) -> None
     told = {line.split(":")[0] for line in said}
     alive = [(m.kind, m.line) for i, m in enumerate(mutants) if f"m{i}.py" not in told]
     assert alive == []
+
+
+def test_a_backward_of_ones_own_is_no_edit(workspace: Workspace) -> None:
+    """A class and kernels that somebody wrote by hand, in a file that we did not write."""
+    workspace.write({"kernels.py": BY_HAND})
+    result = workspace.tad("--check", "--grad", "--format", "json", "kernels.py")
+    assert (result.status, result.json["kernels"][0]["status"]) == (0, "proved"), result.stdout
 
 
 @pytest.mark.skipif(not ALL, reason="some seconds each: make test-all")

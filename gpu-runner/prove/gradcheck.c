@@ -362,8 +362,6 @@ static CheckResult check_contents(Gradcheck *check, PlanConfiguration *configura
 static void allow_share(Gradcheck *check) {
     Budget *budget = &check->budget;
     int64_t rest = check->most_steps - budget->steps;
-    if (is_enough(check) && rest > ENOUGH_STEPS - budget->steps)
-        rest = ENOUGH_STEPS - budget->steps;
     budget->limit = budget->steps + (rest > 0 ? (int64_t)((double)rest * SHARE_OF_STEPS) : 0);
     if (budget->end == BUDGET_OUT_OF_STEPS) budget->end = BUDGET_HOLDS;
 }
@@ -753,8 +751,7 @@ static bool is_needed(void *context, const PlanConfiguration *configuration,
     if (widens && check->budget.steps + cost <= ENOUGH_WIDENING_STEPS) return true;
     if (check->is_widening) return false;
     if (check->is_spreading || !configuration->is_guess || configuration->is_fallback) return true;
-    bool is_further = configuration->is_extra || check->proved >= ENOUGH_PROVED;
-    if (is_further && check->proved && is_dear) return false;
+    if (configuration->is_extra && check->proved && is_dear) return false;
     if (!configuration->is_extra && check->proved < ENOUGH_PROVED) return true;
     return check->proved == 0 || covered_adds(check->covered, configuration, coverage);
 }

@@ -279,13 +279,14 @@ def test_renamed_gradients(tmp_path: Path) -> None:
     ],
 )
 def test_edited_conditions(before: str, after: str, tmp_path: Path) -> None:
-    """Whatever stands around a launch, its kernel is proved as it is."""
+    """Whatever stands around a launch, its kernel is proved as it is, and what is edited there is told."""
     text = proved_module(tmp_path, HEAD + SCALED)
     assert before in text
     module = tmp_path / "source_backward.py"
     module.write_text(text.replace(before, after))
     run = tad("--check", "--grad", module)
-    assert "1 proved" in run.stdout, run.stdout
+    assert "not proved: the kernels are, and what is edited around them" in run.stdout, run.stdout
+    assert "gradient-function-edited" in run.stdout
 
 
 UPSTREAM = """

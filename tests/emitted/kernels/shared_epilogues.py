@@ -102,6 +102,7 @@ def batch_rows(x, scale, y, n, per, x_row, scale_row, y_row, B: tl.constexpr):
     tl.store(y + i * y_row + j, a * (1 + s), mask=j < n)
 
 
+# tad: per=2, x_row=16, scale_row=16, y_row=16, B=16, x=f32[96], scale=f32[48], y=f32[96], grid=(6,)
 @triton.jit
 def whole_batch_rows(x, scale, y, per, x_row, scale_row, y_row, B: tl.constexpr):
     """No mask ends a row, which may be shorter than the tile: the next one may be another program's."""

@@ -29,6 +29,7 @@ test: setup-test build lint test-c test-python test-editors test-fuzz test-threa
 # Everything of `make test`, and what takes too long for it: every generated launcher, also under the current PyTorch.
 .PHONY: test-all
 test-all: test coverage-c
+	@TAD_ALL_ROWS=1 TAD_BIN=$(CURDIR)/build TAD_BIN_DEV=$(CURDIR)/build-dev $(python) -m pytest -q -n auto -m sampled
 	@TAD_ALL_MODULES=1 TAD_BIN=$(CURDIR)/build $(python) -m pytest -q -n auto tests/emitted/test_importable.py
 	@TAD_ALL_MUTANTS=1 TAD_BIN=$(CURDIR)/build $(python) -m pytest -q -n auto tests/cli/test_edited.py
 	@TAD_ALL_EDGES=1 TAD_BIN_DEV=$(CURDIR)/build-dev $(python) -m pytest -q -n auto tests/test_hostile.py -k in_the_editor

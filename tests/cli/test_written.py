@@ -35,6 +35,7 @@ def statuses(answer: dict) -> set[str]:
     return {kernel["status"] for kernel in answer["kernels"]}
 
 
+@pytest.mark.sampled(0.3)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_module_proves_as_it_was_written(workspace: Workspace, name: str) -> None:
     write(workspace, name)
@@ -143,6 +144,7 @@ def is_method(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
 
 
+@pytest.mark.sampled(0.35)
 @pytest.mark.parametrize("name", random.Random(7).sample(NAMES, 6))
 def test_a_seeded_mistake_in_a_module_is_refuted(workspace: Workspace, name: str) -> None:
     text = write(workspace, name)

@@ -16,6 +16,7 @@ from tests.emitted.signature import float_buffers, signature
 from tests.triton.compile import compile_kernel
 
 
+@pytest.mark.sampled(0.2)
 @pytest.mark.parametrize("key", [key for key in PROVABLE if key not in REMOVED_FROM_TRITON])
 def test_compiles(key: str, runner: Runner) -> None:
     """Wherever the forward compiles, its backward does: to a cubin, for pointers to each float type."""

@@ -45,6 +45,7 @@ def test_refused_with_its_reason(key: str) -> None:
     assert reason in entry["reason"]
 
 
+@pytest.mark.sampled(0.3)
 @pytest.mark.parametrize("key", PROVABLE)
 def test_gradient(key: str, runner: Runner, interpreter: Worker) -> None:
     """Proved by tad-runner; Triton computes the same from the emitted text; differences agree with both."""

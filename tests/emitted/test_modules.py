@@ -123,6 +123,7 @@ def tensor_outputs(outputs: list[object]) -> list[np.ndarray]:
     return [o for o in outputs if isinstance(o, np.ndarray) and o.dtype.kind == "f"]
 
 
+@pytest.mark.sampled(0.3)
 @pytest.mark.parametrize("wrapper", ["autograd", "triton_op"])
 @pytest.mark.parametrize("case", CASES)
 def test_module(case: str, wrapper: str, interpreter: Worker) -> None:

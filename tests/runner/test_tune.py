@@ -171,6 +171,7 @@ NORM = {
 EXTENT = {**LOOP, "line": "BLOCK=512, W=f32[BLOCK], ", "parameters": "N, W, BLOCK: tl.constexpr"}
 
 
+@pytest.mark.sampled(0.35)
 @pytest.mark.parametrize(
     ("words", "stays", "is_free"),
     [
@@ -225,6 +226,7 @@ NAMED = {
 }
 
 
+@pytest.mark.sampled(0.3)
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -248,6 +250,7 @@ def test_a_launch_that_passes_its_blocks_is_written(
     )
 
 
+@pytest.mark.sampled(0.3)
 @pytest.mark.parametrize(
     ("change", "says"),
     [

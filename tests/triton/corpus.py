@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import argparse
 import ast
+import hashlib
 import json
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
@@ -68,7 +70,26 @@ def finder_of(path: Path) -> JitFinder:
 
 
 def corpus_files(root: Path = CORPUS) -> Iterator[Path]:
-    """Every `.py` file below `root` that defines a jit function, in a fixed order."""
+    """Every `.py` file below `root` that defines a jit function, in a fixed order.
+
+    That of the packages, which changes only when they are installed anew, is noted beside them.
+    """
+    if root != CORPUS:
+        yield from searched_files(root)
+        return
+    requirements = Path(__file__).parents[1] / "corpus-requirements.txt"
+    key = hashlib.sha256(requirements.read_bytes() + Path(__file__).read_bytes()).hexdigest()
+    note = root / f".jit-files-{key[:16]}"
+    if not note.exists():
+        found = "".join(f"{path.relative_to(root)}\n" for path in searched_files(root))
+        written = root / f"{note.name}.{os.getpid()}"
+        written.write_text(found)
+        written.replace(note)
+    yield from (root / line for line in note.read_text().splitlines())
+
+
+def searched_files(root: Path) -> Iterator[Path]:
+    """The same, by reading all of them."""
     for path in sorted(root.rglob("*.py")):
         try:
             text = path.read_bytes()

@@ -65,6 +65,7 @@ def outcomes() -> dict[tuple[str, str], CompiledKernel | CompileFailure]:
     }
 
 
+@pytest.mark.sampled(0.3)
 @pytest.mark.parametrize(
     ("path", "name"), cases(), ids=lambda v: v.stem if isinstance(v, Path) else v
 )

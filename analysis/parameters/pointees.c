@@ -32,6 +32,10 @@ static intptr_t trace_parameter(ValueWalk *walk, const Value *value) {
         }
         return -1;
     }
+    case OP_WHERE: {  // of addresses: lanes choose between two
+        intptr_t found = walk_ask(walk, op->operands[1]);
+        return found >= 0 ? found : walk_ask(walk, op->operands[2]);
+    }
     case OP_SUB:
     case OP_CAST:
     case OP_ADVANCE:
@@ -60,7 +64,7 @@ static const Value *address_before(const Value *value) {
 
 enum { MOST_STEPS_TO_BRANCHES = 400 };  // an address of more branches has some that are not noted
 
-/// Notes the access on each parameter that branches choose from.
+/// Notes the access on each parameter that branches or lanes choose from.
 static void note_branches(Function *function, const Value *pointer, int effects, int *steps) {
     while (pointer && (*steps)-- > 0) {
         bool is_branch = pointer->op && pointer->op->code == OP_IF;
@@ -68,7 +72,10 @@ static void note_branches(Function *function, const Value *pointer, int effects,
             const Op *yield = region_terminator(pointer->op->regions[branch]);
             if (yield) note_branches(function, yield->operands[pointer->index], effects, steps);
         }
-        if (is_branch) return;
+        bool is_choice = pointer->op && pointer->op->code == OP_WHERE;
+        for (int side = 1; is_choice && side <= 2; side++)
+            note_branches(function, pointer->op->operands[side], effects, steps);
+        if (is_branch || is_choice) return;
         if (pointer->region == function->body) {
             Parameter *parameter = &function->parameters[pointer->index];
             parameter->is_loaded |= (effects & EFFECT_READS) != 0;

@@ -1,4 +1,4 @@
-// A function with accesses through pointers that branches choose in, one with the accesses in the branches out.
+// A function with accesses through pointers that branches or lanes choose in; one with an access for each tensor out.
 #include "autodiff/primal/choices.h"
 
 #include "analysis/build/build.h"
@@ -130,16 +130,21 @@ static void choose(Choices *choices, Op *branch, int index) {
     map_set_pointer(&choices->chosen, branch->results[index], chosen);
 }
 
+/// Notes on the parameter what the access does with its memory.
+static void note_access(Function *function, const Op *access, const Value *root) {
+    int effects = op_rows[access->code].effects;
+    Parameter *parameter = &function->parameters[root->index];
+    parameter->is_loaded |= (effects & (EFFECT_READS | EFFECT_ATOMIC)) != 0;
+    parameter->is_stored |= (effects & (EFFECT_WRITES | EFFECT_ATOMIC)) != 0;
+}
+
 /// The access at each leaf of the choice; its result, NULL for a store.
 static Value *access_each(Builder *b, const Op *access, const Choice *choice, Value *distance) {
     if (choice->root) {
         Value **operands = ARENA_ARRAY(b->function->arena, Value *, access->operand_count);
         for (int i = 0; i < access->operand_count; i++) operands[i] = access->operands[i];
         operands[0] = build_binary(b, OP_ADD, choice->root, distance);
-        int effects = op_rows[access->code].effects;
-        Parameter *parameter = &b->function->parameters[choice->root->index];
-        parameter->is_loaded |= (effects & (EFFECT_READS | EFFECT_ATOMIC)) != 0;
-        parameter->is_stored |= (effects & (EFFECT_WRITES | EFFECT_ATOMIC)) != 0;
+        note_access(b->function, access, choice->root);
         return build(b, access->code, operands, access->operand_count);
     }
     Op *branch = op_append(b, OP_IF, &choice->condition, 1, 0);
@@ -155,9 +160,122 @@ static Value *access_each(Builder *b, const Op *access, const Choice *choice, Va
     return op_append_result(b->function, branch, access->results[0]->type);
 }
 
+/// One of the tensors that the lanes of an address choose from: `tl.where(condition, a + x, b + y)`.
+typedef struct LaneChoice {
+    Value *root, *offset;
+    Value *lanes;  // that choose it; NULL: all
+} LaneChoice;
+
+typedef LIST(LaneChoice) LaneChoices;
+
+/// A tile beside the address `base`, brought to the shape of `pointer`, which is an expression of `base`.
+static Value *spread_beside(Builder *b, const Value *pointer, const Value *base, Value *tile) {
+    if (pointer == base || !tile) return tile;
+    const Op *op = pointer->op;
+    bool is_second = op->code == OP_ADD && op->operands[0]->type.kind != TYPE_POINTER;
+    tile = spread_beside(b, op->operands[is_second], base, tile);
+    bool is_moved = op_has(op->code, TRAIT_LAYOUT);
+    if (!tile || !is_moved || op->operand_count > TYPE_MAX_RANK) return is_moved ? NULL : tile;
+    Value *operands[TYPE_MAX_RANK] = {tile};
+    for (int i = 1; i < op->operand_count; i++) operands[i] = op->operands[i];
+    return build(b, op->code, operands, op->operand_count);
+}
+
+enum { DEEPEST_CHOICE = 4 };  // of a choice within a choice, as many as there are tensors
+
+/// What the lanes of an address choose from; false where that is not known.
+static bool lane_choices(Builder *b, Value *pointer, int depth, LaneChoices *found) {
+    Value *base = base_of(pointer);
+    const Op *where = base ? base->op : NULL;
+    bool is_parameter = base && !where && base->region == b->function->body;
+    if (!is_parameter && (!where || where->code != OP_WHERE || depth > DEEPEST_CHOICE))
+        return false;
+    int first = found->count;
+    if (is_parameter) {
+        LaneChoice all = {.root = base, .offset = build_int(b, 0)};
+        LIST_PUSH(b->function->arena, found, all);
+    }
+    for (int side = 0; where && side < 2; side++) {
+        int start = found->count;
+        if (!lane_choices(b, where->operands[1 + side], depth + 1, found)) return false;
+        Value *lanes = where->operands[0];
+        if (side) lanes = build_unary(b, OP_INVERT, lanes);
+        for (int i = start; i < found->count; i++) {
+            Value **chosen = &found->items[i].lanes;
+            *chosen = *chosen ? build_binary(b, OP_AND, *chosen, lanes) : lanes;
+        }
+    }
+    for (int i = first; i < found->count; i++) {
+        LaneChoice *choice = &found->items[i];
+        bool has_lanes = choice->lanes;
+        Value *distance = pointer_distance(b, pointer, base);
+        choice->offset = spread_beside(b, pointer, base, choice->offset);
+        choice->lanes = spread_beside(b, pointer, base, choice->lanes);
+        if (!distance || !choice->offset || (has_lanes && !choice->lanes)) return false;
+        choice->offset = build_binary(b, OP_ADD, choice->offset, distance);
+    }
+    return found->count <= MOST_TENSORS;
+}
+
+static bool is_one_tensor(const LaneChoices *choices) {
+    for (int i = 1; i < choices->count; i++)
+        if (choices->items[i].root != choices->items[0].root) return false;
+    return true;
+}
+
+/// The access for those lanes alone that choose this tensor.
+static Value *access_lanes(Builder *b, const Op *access, const LaneChoice *choice) {
+    Value **operands = ARENA_ARRAY(b->function->arena, Value *, access->operand_count + 3);
+    for (int i = 0; i < access->operand_count; i++) operands[i] = access->operands[i];
+    int mask = access->code == OP_LOAD ? 1 : 2;
+    bool has_mask = operands[mask] && !value_is_none(operands[mask]);
+    operands[0] = build_binary(b, OP_ADD, choice->root, choice->offset);
+    operands[mask] =
+        has_mask ? build_binary(b, OP_AND, operands[mask], choice->lanes) : choice->lanes;
+    if (access->code == OP_LOAD && !has_mask) operands[2] = build_int(b, 0);
+    note_access(b->function, access, choice->root);
+    int least = access->code == OP_LOAD && !has_mask ? 3 : mask + 1;
+    return build(b, access->code, operands,
+                 access->operand_count > least ? access->operand_count : least);
+}
+
+/// Makes of an access whose lanes choose among tensors one access for each tensor.
+static void open_lanes(Function *function, Op *op) {
+    const Op *where = base_of(op->operands[0])->op;
+    if (!where || where->code != OP_WHERE) return;
+    Builder b = {.function = function,
+                 .region = op->parent,
+                 .before = op,
+                 .range = op->range,
+                 .call = op->call};
+    LaneChoices choices = {0};
+    if (!lane_choices(&b, op->operands[0], 0, &choices)) return;
+    Value *result = NULL, *root = choices.items[0].root;
+    if (is_one_tensor(&choices)) {
+        Value *distance = pointer_distance(&b, op->operands[0], root);
+        if (distance) op_set_operand(op, 0, build_binary(&b, OP_ADD, root, distance));
+        return;
+    }
+    for (LIST_EACH(int, i, choices)) {
+        const LaneChoice *choice = &choices.items[i];
+        Value *here = access_lanes(&b, op, choice);
+        result = result && here ? build_ternary(&b, OP_WHERE, choice->lanes, here, result) : here;
+    }
+    if (op->result_count) {
+        result->name = op->results[0]->name;
+        region_replace_uses(function->body, op->results[0], result);
+    }
+    op_remove(op);
+}
+
 static void open_access(Choices *choices, Op *op) {
-    const Chosen *chosen = map_get_pointer(&choices->chosen, base_of(op->operands[0]));
-    if (!chosen) return;
+    Value *base = base_of(op->operands[0]);
+    if (!base) return;
+    const Chosen *chosen = map_get_pointer(&choices->chosen, base);
+    if (!chosen) {
+        open_lanes(choices->function, op);
+        return;
+    }
     Builder b = {.function = choices->function,
                  .region = op->parent,
                  .before = op,

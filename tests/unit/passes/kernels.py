@@ -262,3 +262,18 @@ def values_of_neighbours(q, k, v, y, n, D: tl.constexpr, B: tl.constexpr):
         values = tl.load(v + c[:, None] * D + d[None, :], mask=inside, other=0.0)
         sums += tl.dot(weight, values, input_precision="ieee")
     tl.store(y + r[:, None] * D + d[None, :], sums)
+
+
+@triton.jit
+def chosen_by_lanes(q_ptr, a_ptr, b_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    q = tl.load(q_ptr + i, mask=i < n, other=0.0)
+    rows = tl.where((q > 0.5)[:, None], (a_ptr + i)[:, None], (b_ptr + n - 1 - i)[:, None])
+    chosen = tl.sum(tl.load(rows, mask=(i < n)[:, None], other=0.0), axis=1)
+    tl.store(tl.where(q > 0.25, y_ptr + i, y_ptr + n + i), chosen * q, mask=i < n)
+
+
+def run_chosen_by_lanes(q, a, b):
+    y = torch.zeros(2 * q.numel(), dtype=q.dtype, device=q.device)
+    chosen_by_lanes[(triton.cdiv(q.numel(), 8),)](q, a, b, y, q.numel(), BLOCK=8)
+    return y

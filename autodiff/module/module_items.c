@@ -183,6 +183,12 @@ void items_include_name(Items *items, Str name) {
         if (map_has(&items->items[i].binds, name)) items_include(items, &items->items[i]);
 }
 
+Item *items_binding(Items *items, Str name) {
+    for (int i = 0; i < items->count; i++)
+        if (map_has(&items->items[i].binds, name)) return &items->items[i];
+    return NULL;
+}
+
 bool items_bind(const Items *items, const char *name) {
     for (int i = 0; i < items->count; i++)
         if (items->items[i].is_included && map_has(&items->items[i].binds, str_from(name)))

@@ -33,6 +33,8 @@ bool item_is_definition(const Item *item);
 /// Includes what binds `name`, and what that mentions in turn.
 void items_include_name(Items *items, Str name);
 void items_include(Items *items, Item *item);
+/// The item that binds the name first; NULL: there is none.
+Item *items_binding(Items *items, Str name);
 /// Includes the statements that change what is included: `CONFIGS.append(...)`, settings of modules.
 void items_include_changes(Items *items);
 /// Whether an included item binds the name.

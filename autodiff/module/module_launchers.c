@@ -230,10 +230,70 @@ static void bind_names(Item *item, Map *names) {
 /// Whether what the item says at module level has consequences: it defines, binds or changes something.
 static bool has_names(const Item *item) { return item->binds.count || item->changes.count; }
 
-/// Whether it would be in the module if it called what is differentiable.
-static bool is_part_of_library(const Item *item) {
-    if (!item->function) return !node_is_null(item_class(item));
-    return !item->function->is_jit && item->function->returns_value;
+typedef struct HandedSearch {
+    const Source *source;
+    const FunctionDefinition *function;
+    const Map *callable;
+    bool is_found;
+} HandedSearch;
+
+static bool is_parameter(const HandedSearch *search, SyntaxNode argument) {
+    if (node_kind(argument) == SYNTAX_KEYWORD_ARGUMENT) argument = node_field(argument, "value");
+    while (node_kind(argument) == SYNTAX_SUBSCRIPT) argument = node_field(argument, "value");
+    if (node_kind(argument) != SYNTAX_IDENTIFIER) return false;
+    return parameter_find(search->function, node_text(search->source, argument)) >= 0;
+}
+
+static bool visit_handed(void *context, SyntaxNode node) {
+    HandedSearch *search = context;
+    if (search->is_found || node_kind(node) != SYNTAX_CALL) return !search->is_found;
+    SyntaxNode arguments = node_field(node, "arguments");
+    if (!map_has(search->callable, node_text(search->source, node_field(node, "function"))))
+        return true;
+    for (uint32_t i = 0; i < node_child_count(arguments) && !search->is_found; i++)
+        search->is_found = is_parameter(search, node_child(arguments, i));
+    return true;
+}
+
+/// Whether a function that returns nothing hands its own arguments to one of these: its results are in them.
+static bool hands_on(const ModuleWriter *writer, const Item *item, const Map *callable) {
+    HandedSearch search = {writer->module->source, item->function, callable, false};
+    syntax_walk(item->function->body, visit_handed, &search);
+    return search.is_found;
+}
+
+typedef struct RenameSearch {
+    const Source *source;
+    const Map *callable;
+    bool is_found;
+} RenameSearch;
+
+static bool visit_value(void *context, SyntaxNode node) {
+    RenameSearch *search = context;
+    if (search->is_found || !node_is_mention(node)) return !search->is_found;
+    const Item *named = map_get(search->callable, node_text(search->source, node));
+    SyntaxNode parent = node_parent(node);
+    bool is_called =
+        node_kind(parent) == SYNTAX_CALL && node_same(node_field(parent, "function"), node);
+    search->is_found = named && (!is_called || !node_is_null(item_class(named)));
+    return true;
+}
+
+/// `run = partial(f, block=4)`, `RUNS["f"] = f`, `layer = Layer()`: whether a statement gives one of these another name, and calls none.
+static bool renames(const ModuleWriter *writer, const Item *item, const Map *callable) {
+    SyntaxNode node = item->node;
+    if (node_kind(node) == SYNTAX_EXPRESSION_STATEMENT) node = node_child(node, 0);
+    if (node_kind(node) != SYNTAX_ASSIGNMENT) return false;
+    RenameSearch search = {writer->module->source, callable, false};
+    syntax_walk(node_field(node, "right"), visit_value, &search);
+    return search.is_found;
+}
+
+/// Whether it would be in the module if it called what is differentiable, `callable`.
+static bool is_part_of_library(const ModuleWriter *writer, const Item *item, const Map *callable) {
+    if (!item->function) return !node_is_null(item_class(item)) || renames(writer, item, callable);
+    if (item->function->is_jit) return false;
+    return item->function->returns_value || hands_on(writer, item, callable);
 }
 
 /// What calls or takes what is left out has no gradients either.
@@ -272,8 +332,8 @@ static void leave_out_callers(ModuleWriter *writer) {
                 arena_printf(writer->arena,
                              takes_kernel ? "it takes a kernel from `%s`" : "it calls `%s`", name);
             bool is_said = cause->is_noted || cause->is_own_gradient;
-            if ((takes_kernel || (is_said && is_part_of_library(item))) && is_host_code(item) &&
-                !is_script(item))
+            if ((takes_kernel || (is_said && is_part_of_library(writer, item, &left_out))) &&
+                is_host_code(item) && !is_script(item))
                 note_left_out(writer, item);
             bind_names(item, is_host_code(item) ? &left_out : &hidden);
             changed = true;
@@ -391,25 +451,50 @@ static bool registers_with(const ModuleWriter *writer, const Item *item, const M
     return false;
 }
 
+/// `@register("name")`: what such a function of the file may have put its argument into has that function in it.
+static void bind_registries(ModuleWriter *writer, const Item *item, Map *callable) {
+    const Source *source = writer->module->source;
+    for (int i = 0; item->function && i < item->function->decorators.count; i++) {
+        SyntaxNode node = item->function->decorators.items[i];
+        if (node_kind(node) == SYNTAX_DECORATOR) node = node_child(node, 0);
+        if (node_kind(node) == SYNTAX_CALL) node = node_field(node, "function");
+        const Item *decorator = items_binding(&writer->items, node_text(source, node));
+        for (int m = 0; decorator && decorator->function && m < decorator->mentions.count; m++) {
+            Str name = decorator->mentions.entries[m].key;
+            Item *registry = items_binding(&writer->items, name);
+            if (registry && node_kind(registry->node) == SYNTAX_EXPRESSION_STATEMENT)
+                map_set(callable, name, registry);
+        }
+    }
+}
+
 /// Functions and classes that call what is differentiable here belong to the module: it takes the place of the user's.
 void launchers_include_callers(ModuleWriter *writer) {
     Map callable = map_new(writer->arena);
-    for (LIST_EACH(int, i, writer->launchers)) bind_names(writer->launchers.items[i], &callable);
+    for (LIST_EACH(int, i, writer->launchers)) {
+        bind_names(writer->launchers.items[i], &callable);
+        bind_registries(writer, writer->launchers.items[i], &callable);
+    }
     for (bool changed = true; changed;) {
         changed = false;
         for (LIST_EACH(int, i, writer->items)) {
             Item *item = &writer->items.items[i];
             SyntaxNode class = item_class(item);
             if (!node_is_null(class) && is_autograd_function(writer, class)) continue;
-            if (item->is_included || !is_part_of_library(item) || is_script(item)) continue;
+            if (item->is_included || is_script(item)) continue;
             if (item->is_noted || registers_with(writer, item, &callable)) continue;
             if (!mentioned(writer, item, &callable)) continue;
+            if (!is_part_of_library(writer, item, &callable)) continue;
             if (item->left_out) {
                 note_left_out(writer, item);
                 continue;
             }
+            bool is_renaming = !is_host_code(item);
             items_include(&writer->items, item);
             bind_names(item, &callable);
+            bind_registries(writer, item, &callable);
+            for (int k = 0; is_renaming && k < item->changes.count; k++)
+                map_set(&callable, item->changes.entries[k].key, item);
             changed = true;
         }
     }

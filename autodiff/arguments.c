@@ -204,6 +204,23 @@ void arguments_arrange(Differentiation *state, Backward *result, BackwardLaunch 
     function_renumber_parameters(backward, new_index);
 }
 
+void arguments_rename(Arena *arena, const FunctionDefinition *definition, Function *backward,
+                      BackwardLaunch *launch) {
+    for (int i = 0; i < launch->argument_count; i++) {
+        BackwardArgument *argument = &launch->arguments[i];
+        const char *name = argument->name;
+        bool is_fixed = decorators_mention(definition, name, argument->is_constexpr);
+        if (!name_is_of_launch(str_from(name)) || is_fixed) continue;
+        for (bool is_free = false; !is_free;) {
+            name = arena_printf(arena, "%s_", name);
+            is_free = true;
+            for (int k = 0; k < launch->argument_count; k++)
+                is_free = is_free && strcmp(launch->arguments[k].name, name) != 0;
+        }
+        argument->name = backward->parameters[i].name = name;
+    }
+}
+
 /// Whether a buffer that is updated in place is an input as well: the forward reads what was there before.
 static bool running_is_input(const Differentiation *state, const BackwardArgument *argument) {
     for (int i = 0; i < state->primal->parameter_count; i++) {

@@ -13,6 +13,9 @@ BackwardLaunch *arguments_so_far(const Differentiation *state);
 void arguments_arrange(Differentiation *state, Backward *result, BackwardLaunch *launch);
 /// The forward's inputs that get a gradient and the outputs whose upstream gradient is read, by the arguments of the launch.
 void arguments_list(Differentiation *state, Backward *result, const BackwardLaunch *launch);
+/// Gives parameters that no launch can pass by keyword another name: the Function passes all of them so.
+void arguments_rename(Arena *arena, const FunctionDefinition *definition, Function *backward,
+                      BackwardLaunch *launch);
 /// Where an argument stands among the parameters of an emitted kernel.
 int argument_rank(ArgumentUse use, const Parameter *parameter);
 /// Element types are told by their parameter's index: changes it everywhere in `function`.

@@ -6,6 +6,7 @@
 #include "analysis/ir/ir_verify.h"
 #include "analysis/ir/limits.h"
 #include "analysis/launches/launch_contents.h"
+#include "autodiff/arguments.h"
 #include "autodiff/derive.h"
 #include "autodiff/emit/emit.h"
 #include "autodiff/emit/emit_layout.h"
@@ -178,6 +179,7 @@ static void emit_variant(Arena *arena, const Variant *variant, WrapperKind wrapp
         upstream_strides_describe(arena, result->kernel, parts[i].function, launch);
         expanded_inputs_describe(arena, result->kernel, parts[i].function, launch);
         absent_guard(arena, parts[i].function, launch);
+        arguments_rename(arena, result->kernel->definition, parts[i].function, launch);
         launch->text = emit_launch(arena, parts[i].function, launch, grid, result, &needed);
         buffer_printf(&text, "%s%s", i ? "\n\n" : "", launch->text);
         if (!strstr(buffer_text(&helpers), needed))

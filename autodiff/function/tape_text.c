@@ -52,7 +52,9 @@ static const char *meta_name(Arena *arena, const LaunchPlan *plan, Str name) {
         bool is_default = !plan->passed[p] && parameter->default_text.size > 0 &&
                           !kernel_tunes(plan->kernel, name);
         if (is_default) return arena_printf(arena, "(%.*s)", STR_ARGS(parameter->default_text));
-        return arena_printf(arena, "meta[\"%.*s\"]", STR_ARGS(name));
+        const char *of = arena_printf(arena, "%.*s", STR_ARGS(name));
+        const BackwardArgument *same = launch_argument(plan->backward, ARGUMENT_SAME, of);
+        return arena_printf(arena, "meta[\"%s\"]", same ? same->name : of);
     }
     return NULL;
 }

@@ -243,7 +243,7 @@ static bool grid_may_change(Arena *arena, const Module *module, const LaunchSite
 }
 
 /// How many arguments all launches pass without a name, where that matters to the kernel's tuner; else 0.
-static int positional_count(Arena *arena, const Module *module, const FunctionDefinition *kernel) {
+static int tuner_places(Arena *arena, const Module *module, const FunctionDefinition *kernel) {
     Range above = {kernel->range.source, kernel->range.start, kernel->header_range.start};
     if (!text_contains(source_slice(above), "prune_configs_by")) return 0;
     int least = kernel->parameter_count;
@@ -260,6 +260,14 @@ static int positional_count(Arena *arena, const Module *module, const FunctionDe
         least = own < least ? own : least;
     }
     return any ? least : 0;
+}
+
+/// How many arguments of the forward stand in their places: also what Triton takes for its own by name, and what is in front of it.
+static int positional_count(Arena *arena, const Module *module, const FunctionDefinition *kernel) {
+    int count = tuner_places(arena, module, kernel);
+    for (int i = count; i < kernel->parameter_count; i++)
+        if (name_is_of_launch(kernel->parameters[i].name)) count = i + 1;
+    return count;
 }
 
 LaunchPlan launch_plan(Arena *arena, const Module *module, const Backward *backward) {

@@ -66,6 +66,8 @@ static bool visit_named(void *context, SyntaxNode node) {
     return true;
 }
 
+bool name_is_of_launch(Str name) { return str_is(name, "grid") || str_is(name, "warmup"); }
+
 bool decorators_mention(const FunctionDefinition *kernel, const char *name, bool is_constexpr) {
     if (!kernel->is_autotuned && !kernel->has_heuristics) return false;
     if (is_constexpr) return true;

@@ -239,6 +239,7 @@ HostCall host_call_arguments(Host *host, HostFrame *frame, SyntaxNode node) {
         }
         case SYNTAX_DICTIONARY_SPLAT: {
             const HostValue *spread = host_evaluate(host, frame, node_child(child, 0));
+            if (spread->kind == HOST_INPUT) call.open_names = spread->input;
             if (spread->kind != HOST_DICTIONARY || !spread->keys)
                 call.is_open = call.is_open || spread->kind != HOST_DICTIONARY;
             for (int k = 0; spread->kind == HOST_DICTIONARY && k < spread->count; k++)

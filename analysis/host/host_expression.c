@@ -34,6 +34,10 @@ static const HostValue *input_member(Host *host, const HostInput *input, const c
         host, host_input(host, arena_printf(host->arena, "%s%s", input->name, suffix)));
 }
 
+const HostValue *host_keyed(Host *host, const HostInput *input, Str key) {
+    return input_member(host, input, arena_printf(host->arena, "[\"%.*s\"]", STR_ARGS(key)));
+}
+
 /// Element types as torch and Triton spell them.
 static DTypeCode named_dtype(Str name) {
     static const struct {
@@ -283,6 +287,9 @@ static const HostValue *subscript(Host *host, HostFrame *frame, SyntaxNode node)
         }
         return host_unknown(host, "a key that the dictionary does not have");
     }
+    bool is_named = index->kind == HOST_CONSTANT && index->constant.kind == CONSTANT_STRING;
+    if (value->kind == HOST_INPUT && is_named)
+        return host_keyed(host, value->input, index->constant.string);
     int64_t position = 0;
     if (host_int(index, &position) && (value->kind == HOST_SEQUENCE || value->kind == HOST_INPUT))
         return host_item(host, value, position);

@@ -10,6 +10,8 @@ const HostValue *host_evaluate(Host *host, HostFrame *frame, SyntaxNode node);
 bool host_is_spread(SyntaxNode node);
 /// The text under which a dictionary keeps `value`; false where it is not known.
 bool host_key(Host *host, const HostValue *value, Str *key);
+/// What an input that is a dictionary has under this key.
+const HostValue *host_keyed(Host *host, const HostInput *input, Str key);
 /// Items of an iterable that can be listed (64 at most); false otherwise.
 bool host_items(Host *host, const HostValue *value, const HostValue *const **items, int *count);
 const HostValue *host_item(Host *host, const HostValue *value, int64_t index);

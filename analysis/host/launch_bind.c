@@ -1,6 +1,8 @@
 // A launch that was reached: what each kernel parameter gets, by the argument list, the defaults, autotune and heuristics.
 #include "analysis/host/launch_bind.h"
 
+#include <limits.h>
+
 #include "analysis/host/host_call.h"
 #include "analysis/host/host_expression.h"
 #include "analysis/host/host_operator.h"
@@ -208,10 +210,8 @@ static bool is_plainly_decorated(const FunctionDefinition *kernel) {
     return kernel->decorators.count > 0;
 }
 
-/// A block size or flag that some tuner sets in a way that is not understood.
-static const HostValue *guess_tuned(Host *host, int index) {
-    Str name = host->launch->kernel->parameters[index].name;
-    HostInput *input = host_input(host, arena_printf(host->arena, "tuned %.*s", STR_ARGS(name)));
+/// A block size or flag that is set in a way that is not understood, as `input`.
+static const HostValue *guess_number(Host *host, int index, HostInput *input) {
     HostInputKind kind = use_of(host, index).kind;
     if (input->kind == INPUT_UNDECIDED) {
         host_decide(host, input, kind == INPUT_BOOL ? INPUT_BOOL : INPUT_INT);
@@ -219,6 +219,30 @@ static const HostValue *guess_tuned(Host *host, int index) {
             input->constant = (Constant){.kind = CONSTANT_INT, .integer = 16, .number = 16};
     }
     return host_input_value(host, input);
+}
+
+/// The same, where some tuner sets it.
+static const HostValue *guess_tuned(Host *host, int index) {
+    Str name = host->launch->kernel->parameters[index].name;
+    return guess_number(host, index,
+                        host_input(host, arena_printf(host->arena, "tuned %.*s", STR_ARGS(name))));
+}
+
+/// `kernel[grid](x, **config)`: what nothing else passes is in `config`, as `config["BLOCK"]`, of which the launcher may speak as well.
+static void bind_keyed(Host *host, const HostCall *call) {
+    HostLaunch *launch = host->launch;
+    if (!call->open_names || call->open_from != INT_MAX) return;
+    for (int i = 0; i < launch->kernel->parameter_count; i++) {
+        const ParameterDefinition *parameter = &launch->kernel->parameters[i];
+        bool is_set = launch->arguments[i].value || is_tuned_name(launch->kernel, parameter->name);
+        if (is_set || parameter->is_variadic || !parameter->is_constexpr) continue;
+        const HostValue *value = host_keyed(host, call->open_names, parameter->name);
+        HostInputKind kind = use_of(host, i).kind;
+        bool is_number = kind == INPUT_UNDECIDED || kind == INPUT_INT || kind == INPUT_BOOL;
+        if (value->kind == HOST_INPUT && is_number) value = guess_number(host, i, value->input);
+        launch->arguments[i] =
+            (HostArgument){.value = settle(host, i, value), .range = host->site->range};
+    }
 }
 
 static void bind_grid(Host *host, HostFrame *frame) {
@@ -332,6 +356,7 @@ void host_bind_launch(Host *host, HostFrame *frame) {
             (HostArgument){.value = value, .range = host->site->range, .is_default = true};
     }
     apply_decorators(host);
+    bind_keyed(host, &call);
     fit_spreads(host, &call);
     for (int i = 0; i < kernel->parameter_count; i++) {
         const ParameterDefinition *parameter = &kernel->parameters[i];

@@ -77,6 +77,7 @@ typedef struct HostCall {
     HostFrame *frame;
     bool is_open;   // spread from something unknown: more may follow
     int open_from;  // items from here on stand at a place that is not known; INT_MAX where none does
+    HostInput *open_names;  // what else is passed by name is in this; NULL: nothing is
     Range *item_ranges;
     Range *name_ranges;
     LIST(OpenSpread) spreads;

@@ -381,6 +381,19 @@ TEST(smallest_values) {
                  8);
 }
 
+/// What `**config` passes is what the launcher reads of it.
+TEST(keyed_configuration) {
+    Case it =
+        evaluate(PRELUDE "def run(a, config):\n"
+                         "    n = a.numel()\n"
+                         "    kernel[(triton.cdiv(n, config['BLOCK']),)](a, a, n, 1, **config)\n");
+    const HostValue *block = it.launch->arguments[4].value;
+    CHECK(block && block->kind == HOST_INPUT && it.launch->grid[0]);
+    CHECK_EQ_STR(text_of(&it, 4), "config[\"BLOCK\"]");
+    CHECK(strstr(host_print(it.arena, it.launch->grid[0]), "config[\"BLOCK\"]"));
+    done(it);
+}
+
 /// Loops without end, recursion, half-typed text and growing numbers end with an answer.
 TEST(bounded) {
     static const char *const texts[] = {
@@ -489,7 +502,8 @@ TEST_MAIN(TEST_ROW(shapes_and_strides), TEST_ROW(views_share_memory),
           TEST_ROW(helpers_and_methods), TEST_ROW(optional_argument_by_variant),
           TEST_ROW(autotune_and_heuristics), TEST_ROW(certain_problems), TEST_ROW(spread_shapes),
           TEST_ROW(ranks_of_tensors_asked_for_the_same_strides), TEST_ROW(examples_are_complete),
-          TEST_ROW(smallest_values), TEST_ROW(bounded), TEST_ROW(long_loops),
-          TEST_ROW(tied_sizes_change_together), TEST_ROW(spread_of_a_number_is_an_error),
+          TEST_ROW(smallest_values), TEST_ROW(bounded), TEST_ROW(keyed_configuration),
+          TEST_ROW(long_loops), TEST_ROW(tied_sizes_change_together),
+          TEST_ROW(spread_of_a_number_is_an_error),
           TEST_ROW(what_follows_an_unknown_spread_has_no_place),
           TEST_ROW(as_many_strides_are_spread_as_the_kernel_takes))

@@ -176,8 +176,15 @@ static void put_launches(Buffer *out, FileNames *names, const FunctionDefinition
 static void put_given(Buffer *out, FileNames *names, const FunctionDefinition *function) {
     const GivenRule *rule = given_rule_of(names->arena, names->snapshot->module, function);
     if (!rule || rule->problem) return;
-    buffer_printf(out, "\n\nIts derivative is given by hand in line %d: `%s`",
-                  range_line(rule->range), code_visible(out->arena, given_rule_text(rule)));
+    const Source *source = rule->range.source;
+    const char *slash = strrchr(source->path, '/');
+    bool is_here = source == names->snapshot->source;
+    buffer_printf(out, "\n\nIts derivative is given by hand in line %d%s%s: `%s`",
+                  range_line(rule->range), is_here ? "" : " of ",
+                  is_here ? ""
+                  : slash ? slash + 1
+                          : source->path,
+                  code_visible(out->arena, given_rule_text(rule)));
 }
 
 static void hover_function(Buffer *out, FileNames *names, const Name *name) {

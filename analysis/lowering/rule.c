@@ -139,7 +139,7 @@ static bool fault_of_branches(const Function *function, int first_op, const Give
 
 static bool values_are_gradients(Arena *arena, const GivenRule *rule, Value *const *values,
                                  int count, Diagnostic *fault) {
-    if (count != rule->parameters.count) {
+    if (count != rule->parameters.count && count != given_rule_least(rule)) {
         fault_set(arena, fault, rule->expressions,
                   arena_printf(arena,
                                "the rule has %d expression%s for the %d argument%s of `%.*s`: one "
@@ -150,7 +150,9 @@ static bool values_are_gradients(Arena *arena, const GivenRule *rule, Value *con
     }
     for (int i = 0; i < count; i++) {
         if (value_is_none(values[i]) || values[i]->type.kind == TYPE_NUMBER) continue;
-        Str name = rule->parameters.items[i];
+        int at = 0;  // of the parameter that it is for
+        while (given_rule_expression(rule, at, count) != i) at++;
+        Str name = rule->parameters.items[at];
         fault_set(arena, fault, rule->expressions,
                   arena_printf(arena,
                                "it is not known what the rule gives for `%.*s`: it has to "
@@ -160,6 +162,17 @@ static bool values_are_gradients(Arena *arena, const GivenRule *rule, Value *con
         return false;
     }
     return true;
+}
+
+/// A value for each parameter: NULL for constexprs that have no expression.
+static Value **values_of_parameters(Arena *arena, const GivenRule *rule, Value **values,
+                                    int count) {
+    Value **all = ARENA_ARRAY(arena, Value *, rule->parameters.count + 1);
+    for (LIST_EACH(int, i, rule->parameters)) {
+        int at = given_rule_expression(rule, i, count);
+        if (at >= 0) all[i] = values[at];
+    }
+    return all;
 }
 
 Value **lower_given_rule(Builder *builder, const GivenRule *rule, const NamedValue *names,
@@ -197,6 +210,8 @@ Value **lower_given_rule(Builder *builder, const GivenRule *rule, const NamedVal
             fault_of_branches(builder->function, first_op, rule, fault) ||
             !values_are_gradients(arena, rule, values, count, fault))
             values = NULL;
+        else
+            values = values_of_parameters(arena, rule, values, count);
     }
     syntax_free(tree);
     return values;

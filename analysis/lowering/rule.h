@@ -20,7 +20,7 @@ Value *lower_body(Builder *builder, const char *text, const NamedValue *names, i
                   Error *error);
 
 /// What a rule that was given by hand comes to at the builder's place: a value for each of its parameters, in order; None where there
-/// is no gradient. Names are those given here, then those of the rule's file. NULL where it does not lower: `fault` has the place in the
+/// is no gradient, NULL where a constexpr has no expression. Names are those given here, then those of the rule's file. NULL where it does not lower: `fault` has the place in the
 /// file and the message.
 Value **lower_given_rule(Builder *builder, const GivenRule *rule, const NamedValue *names,
                          int name_count, Diagnostic *fault);

@@ -105,15 +105,46 @@ static Str first_of(Str text) {
     return text;
 }
 
-bool given_rule_may_be_gradient(const GivenRule *rule, Str parameter) {
-    Str rest = given_rule_text(rule);
-    bool is_call = rule->parameters.count > 1 && first_of(rest).size == rest.size;
-    for (LIST_EACH(int, i, rule->parameters)) {
+static bool is_constexpr_of(const GivenRule *rule, int at) {
+    int index = rule->function ? parameter_index(rule->function, rule->parameters.items[at]) : -1;
+    return index >= 0 && rule->function->parameters[index].is_constexpr;
+}
+
+int given_rule_least(const GivenRule *rule) {
+    int least = 0;
+    for (LIST_EACH(int, i, rule->parameters)) least += !is_constexpr_of(rule, i);
+    return least;
+}
+
+int given_rule_expression(const GivenRule *rule, int at, int count) {
+    if (count == rule->parameters.count) return at;
+    if (is_constexpr_of(rule, at)) return -1;
+    int expression = 0;
+    for (int i = 0; i < at; i++) expression += !is_constexpr_of(rule, i);
+    return expression;
+}
+
+/// The expression at a place; empty behind the last. `*count`: of all.
+static Str expression_at(Str rest, int place, int *count) {
+    Str found = {0};
+    for (*count = 0; rest.size; ++*count) {
         Str one = first_of(rest);
-        if (str_equal(rule->parameters.items[i], parameter))
-            return is_call || !str_is(str_trim(one), "None");
+        if (*count == place) found = str_trim(one);
         size_t end = one.size < rest.size ? one.size + 1 : rest.size;
         rest = (Str){rest.data + end, rest.size - end};
+    }
+    return found;
+}
+
+bool given_rule_may_be_gradient(const GivenRule *rule, Str parameter) {
+    int count;
+    expression_at(given_rule_text(rule), 0, &count);
+    for (LIST_EACH(int, i, rule->parameters)) {
+        if (!str_equal(rule->parameters.items[i], parameter)) continue;
+        int at = given_rule_expression(rule, i, count);
+        bool is_call = count == 1 && rule->parameters.count > 1;
+        return at >= 0 &&
+               (is_call || !str_is(expression_at(given_rule_text(rule), at, &count), "None"));
     }
     return false;
 }

@@ -28,6 +28,10 @@ bool given_rules_may_be(const Module *module);
 bool given_rule_asks(const GivenRule *rule, Str word);
 /// Whether a parameter of the function may have a gradient: unless the rule leaves it out, or says `None`.
 bool given_rule_may_be_gradient(const GivenRule *rule, Str parameter);
+/// The expression of the parameter `at` of those that the rule names, of `count` in all; -1: it is a constexpr that has none.
+int given_rule_expression(const GivenRule *rule, int at, int count);
+/// How many of the named parameters are no constexprs.
+int given_rule_least(const GivenRule *rule);
 /// The expressions alone, as one line of Python, for people.
 Str given_rule_text(const GivenRule *rule);
 

@@ -79,7 +79,7 @@ void rule_given(Differentiation *state, const Op *op, Value *gradient) {
         int index = 0;
         while (!str_equal(callee->parameters[index].name, rule->parameters.items[i])) index++;
         Value *target = op->operands[GIVEN_ARGUMENTS + index];
-        if (value_is_none(values[i]) || !value_is_active(state, target)) continue;
+        if (!values[i] || value_is_none(values[i]) || !value_is_active(state, target)) continue;
         adjoint_add(state, target, spread(state, op, values[i], target));
     }
 }

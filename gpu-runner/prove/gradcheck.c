@@ -17,6 +17,7 @@
 #include "gpu-runner/prove/own_report.h"
 #include "gpu-runner/prove/problem_read.h"
 #include "gpu-runner/prove/request.h"
+#include "gpu-runner/prove/wide.h"
 
 static const double DEFAULT_SECONDS = 30, SHARE_OF_STEPS = 0.6;
 /// Of all configurations of a request; what is proved by then is proved, the rest is named.
@@ -242,19 +243,6 @@ static void take_result(Gradcheck *check, const PlanConfiguration *configuration
     check->checked++;
 }
 
-/// Other contents of the float buffers: positive ones for logarithms and roots, small ones for what overflows.
-static void set_contents(PlanConfiguration *configuration, double low, double high) {
-    for (int i = 0; i < configuration->argument_count; i++) {
-        PlanArgument *argument = &configuration->arguments[i];
-        if (argument->kind != ARGUMENT_POINTER || !dtype_code_is_float(argument->dtype) ||
-            argument->content.kind != CONTENT_NORMAL)
-            continue;
-        argument->content.kind = CONTENT_RANDOM;
-        argument->content.low = low;
-        argument->content.high = high;
-    }
-}
-
 /// A launcher's shapes are partly made up: what its allocations say may be wrong, too.
 static bool drop_extents(PlanConfiguration *configuration) {
     bool dropped = false;
@@ -347,7 +335,7 @@ static CheckResult check_contents(Gradcheck *check, PlanConfiguration *configura
     }
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges && is_not_finite(&result); i++) {
         PlanConfiguration other = configuration_copy(arena, configuration, 0);
-        set_contents(&other, ranges[i][0], ranges[i][1]);
+        wide_set_contents(&other, ranges[i][0], ranges[i][1]);
         problem->configuration = &other;
         CheckResult again = check_configuration(arena, problem);
         problem->configuration = configuration;
@@ -635,6 +623,21 @@ static Json *own_types_json(Gradcheck *check) {
     return json;
 }
 
+/// A formula by hand may have other pieces than the proof came by.
+static void check_given(Gradcheck *check) {
+    bool rests = json_get_bool(json_get(check->params, "backward"), "given", false);
+    if (!rests || check->status != CHECK_PROVED) return;
+    ProblemReader reader = problem_reader(check);
+    BugGuard guard;
+    if (!BUG_GUARD(&guard)) return;
+    const char *doubt = wide_doubt(&reader, &check->runs);
+    bug_guard_end(&guard);
+    if (!doubt) return;
+    check->status = CHECK_UNPROVED;
+    check->reason = doubt;
+    check->is_contradicted = true;
+}
+
 static Json *result_json(Gradcheck *check) {
     Arena *arena = check->arena;
     bool is_wrong = check->status == CHECK_FAILED && check->checked;
@@ -865,6 +868,7 @@ Json *request_gradcheck(Arena *arena, const Json *params, const atomic_bool *can
         check_filled(&check, &candidates, progress, context);
         bool is_open = check.status != CHECK_FAILED || !check.checked;
         if (is_open && !check.is_settled) settle_shared(&check, &candidates);
+        check_given(&check);
         if (cancelled && atomic_load(cancelled))
             *error = "cancelled";
         else

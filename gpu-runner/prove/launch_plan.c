@@ -8,7 +8,7 @@
 #include "gpu-runner/configure/plan_backward.h"
 #include "gpu-runner/configure/spec.h"
 #include "gpu-runner/execute/fault.h"
-#include "gpu-runner/prove/grid.h"
+#include "gpu-runner/execute/grid.h"
 #include "gpu-runner/prove/launches.h"
 #include "gpu-runner/prove/request.h"
 

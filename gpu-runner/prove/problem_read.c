@@ -2,8 +2,8 @@
 #include "gpu-runner/prove/problem_read.h"
 
 #include "analysis/launches/launch_joined.h"
+#include "gpu-runner/execute/grid.h"
 #include "gpu-runner/execute/upstream_layout.h"
-#include "gpu-runner/prove/grid.h"
 #include "gpu-runner/prove/launches.h"
 
 static bool is_named(const ProblemReader *reader, const char *key, Str name) {

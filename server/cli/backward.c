@@ -206,7 +206,7 @@ static void say_verdict(const KernelResult *result, bool quiet) {
     case KERNEL_FAILED:
         say("%s:%d: WRONG GRADIENTS in the backward of `%s`: %s%s", result->file,
             result->given_line ? result->given_line : result->line, result->name, result->reason,
-            result->given_line ? "" : "; please report this kernel");
+            result->rests_on_given ? "" : "; please report this kernel");
         break;
     case KERNEL_DERIVED:
         if (result->is_doubted)

@@ -169,7 +169,9 @@ static void read_answer(QueuedProof *proof, const Json *answer) {
     status->worst_error = status->has_error ? worst->number : 0;
     status->details = answer ? json_copy(proof->arena, answer) : NULL;
     around_take(proof->arena, &proof->around, status);
-    if (status->state == GRADIENT_FAILED && proof->rests) {
+    bool is_wrong =
+        status->state == GRADIENT_FAILED || json_get_bool(status->details, "contradicted", false);
+    if (is_wrong && proof->rests) {
         status->reason =
             arena_printf(proof->arena, "%s; it rests on %s", status->reason, proof->rests);
         status->range = proof->given;

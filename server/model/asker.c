@@ -42,6 +42,8 @@ static Error status_error(Asker *asker, const HttpAnswer *answer) {
     const char *said = chat_complaint(asker->arena, answer->body);
     const char *meaning = answer->status == 401 || answer->status == 403 ? " (the key)"
                           : answer->status == 404 ? " (the endpoint, or the model's name)"
+                          : answer->status >= 300 && answer->status < 400
+                              ? " (it points to another place, and redirections are not followed)"
                           : answer->status == 429 ? " (too many requests)"
                                                   : "";
     const char *wish = "";

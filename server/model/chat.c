@@ -5,6 +5,8 @@
 
 #include "base/json.h"
 
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
+
 /// Where nobody counts tokens: about as many bytes are one.
 enum { BYTES_A_TOKEN = 4 };
 
@@ -96,6 +98,9 @@ typedef struct ChatReading {
     Buffer text;
     double input, output;  // tokens
     bool is_ended, is_cut;
+    bool is_stream;         // a line of a stream has been read
+    bool is_object;         // a value has been read as a whole
+    bool is_answer;         // it had the form of an answer
     const char *complaint;  // an error in the midst of a stream, or NULL
     bool is_busy;           // it says that another attempt may do
 } ChatReading;
@@ -146,12 +151,22 @@ static void note_error(ChatReading *reading, const Json *value, bool is_event) {
     reading->is_busy = error->kind == JSON_OBJECT && passes(error);
 }
 
+/// Words, or a list of parts of which some are words.
+static void read_content(ChatReading *reading, const Json *content) {
+    if (content && content->kind == JSON_STRING)
+        buffer_add(&reading->text, content->string.data, content->string.size);
+    for (int i = 0; content && content->kind == JSON_ARRAY && i < content->count; i++)
+        buffer_puts(&reading->text, json_get_string(content->items[i], "text", ""));
+}
+
 /// One event of a stream, or the whole answer.
 static void read_openai(ChatReading *reading, const Json *value) {
     const Json *choice = first_of(json_get(value, "choices"));
     const Json *words = json_get(choice, "delta");
     if (!words) words = json_get(choice, "message");
-    buffer_puts(&reading->text, json_get_string(words, "content", ""));
+    if (words) reading->is_answer = true;
+    read_content(reading, json_get(words, "content"));
+    buffer_puts(&reading->text, json_get_string(words, "refusal", ""));
     note_end(reading, json_get_string(choice, "finish_reason", ""));
     note_usage(reading, json_get(value, "usage"));
 }
@@ -161,8 +176,8 @@ static void read_anthropic(ChatReading *reading, const Json *value) {
     const Json *delta = json_get(value, "delta"), *content = json_get(value, "content");
     if (strcmp(type, "content_block_delta") == 0)
         buffer_puts(&reading->text, json_get_string(delta, "text", ""));
-    for (int i = 0; content && content->kind == JSON_ARRAY && i < content->count; i++)
-        buffer_puts(&reading->text, json_get_string(content->items[i], "text", ""));
+    if (content) reading->is_answer = true;
+    read_content(reading, content);
     note_end(reading, json_get_string(delta, "stop_reason", ""));
     note_end(reading, json_get_string(value, "stop_reason", ""));
     note_usage(reading, json_get(json_get(value, "message"), "usage"));
@@ -176,6 +191,7 @@ static void read_value(ChatReading *reading, Str text, bool is_error) {
     bool is_object = !error && value && value->kind == JSON_OBJECT;
     if (!is_object && is_error && text.size) reading->complaint = str_dup(reading->arena, text);
     if (!is_object || reading->complaint) return;
+    reading->is_object = true;
     note_error(reading, value, is_error);
     if (reading->is_anthropic)
         read_anthropic(reading, value);
@@ -189,9 +205,11 @@ static ChatReading read_body(Arena *arena, const ModelSettings *settings, Str bo
                            .text = buffer_new(arena),
                            .input = -1,
                            .output = -1};
+    if (str_starts(body, BYTE_ORDER_MARK)) body = (Str){body.data + 3, body.size - 3};
     Str trimmed = str_trim(body);
     if (trimmed.size && trimmed.data[0] == '{') {
         read_value(&reading, trimmed, false);
+        if (reading.is_answer) reading.is_ended = true;  // some do not say so
         return reading;
     }
     bool is_error = false;  // the event at hand
@@ -201,10 +219,13 @@ static ChatReading read_body(Arena *arena, const ModelSettings *settings, Str bo
         Str line = str_trim((Str){body.data + at, size});
         at += size + 1;
         if (!line.size) is_error = false;
+        bool is_own_line = str_starts(line, "error:");  // of the server of llama.cpp
+        bool is_data = is_own_line || str_starts(line, "data:");
+        if (is_data || str_starts(line, "event:") || str_starts(line, ":"))
+            reading.is_stream = true;
         if (str_starts(line, "event:"))
             is_error = str_is(str_trim((Str){line.data + 6, line.size - 6}), "error");
-        bool is_own_line = str_starts(line, "error:");  // of the server of llama.cpp
-        if (!is_own_line && !str_starts(line, "data:")) continue;
+        if (!is_data) continue;
         line =
             str_trim((Str){line.data + (is_own_line ? 6 : 5), line.size - (is_own_line ? 6 : 5)});
         if (str_is(line, "[DONE]"))
@@ -215,12 +236,20 @@ static ChatReading read_body(Arena *arena, const ModelSettings *settings, Str bo
     return reading;
 }
 
+/// Whether what came is whole, and something else than an answer: a page of a proxy, another format.
+static bool is_something_else(const ChatReading *reading, Str body) {
+    Str trimmed = str_trim(body);
+    bool may_go_on = trimmed.size && trimmed.data[0] == '{' && !reading->is_object;
+    return trimmed.size && !may_go_on && !reading->is_stream && !reading->is_answer &&
+           !reading->complaint && !reading->is_ended;
+}
+
 HttpVerdict chat_verdict(const ModelSettings *settings, Str body) {
     Arena *arena = arena_new();
     ChatReading reading = read_body(arena, settings, body);
-    HttpVerdict verdict = reading.complaint  ? reading.is_busy ? HTTP_BUSY : HTTP_WHOLE
-                          : reading.is_ended ? HTTP_WHOLE
-                                             : HTTP_BROKEN_OFF;
+    HttpVerdict verdict = reading.complaint ? reading.is_busy ? HTTP_BUSY : HTTP_WHOLE
+                          : reading.is_ended || is_something_else(&reading, body) ? HTTP_WHOLE
+                                                                                  : HTTP_BROKEN_OFF;
     arena_free(arena);
     return verdict;
 }
@@ -240,6 +269,18 @@ Error chat_read(Arena *arena, const ModelSettings *settings, Str body, ChatReply
     if (reading.complaint)
         return arena_printf(arena, "the server ended its answer with an error: %s",
                             shortened(arena, str_from(reading.complaint)));
+    if (is_something_else(&reading, body)) {
+        enum { MOST_QUOTED = 60 };
+        Str said = str_trim(body);
+        const char *end = memchr(said.data, '\n', said.size);
+        if (end) said = str_trim((Str){said.data, (size_t)(end - said.data)});
+        if (said.size > MOST_QUOTED) said.size = MOST_QUOTED;
+        return arena_printf(arena,
+                            "what the server sent is no answer in the format that `api` names "
+                            "(%s): it begins `%.*s`; look at the endpoint",
+                            settings->api == MODEL_ANTHROPIC ? "anthropic" : "openai",
+                            STR_ARGS(said));
+    }
     if (!reading.is_ended) return "the answer broke off";
     const char *text = buffer_text(&reading.text);
     *reply = (ChatReply){.text = text,

@@ -249,14 +249,29 @@ double model_price(const ModelSettings *settings, int64_t input, int64_t output)
            1e6;
 }
 
-const char *model_redacted(Arena *arena, const ModelSettings *settings, const char *text) {
-    if (!settings->key || !strstr(text, settings->key)) return text;
-    Buffer out = buffer_new(arena);
-    const char *found;
-    for (; (found = strstr(text, settings->key)); text = found + strlen(settings->key)) {
-        buffer_add(&out, text, (size_t)(found - text));
-        buffer_puts(&out, "(key)");
+/// How many bytes at `text` stand somewhere in the key, one after the other.
+static size_t piece_size(const char *key, const char *text) {
+    size_t longest = 0;
+    for (const char *from = key; *from; from++) {
+        size_t size = 0;
+        while (from[size] && from[size] == text[size]) size++;
+        if (size > longest) longest = size;
     }
-    buffer_puts(&out, text);
+    return longest;
+}
+
+const char *model_redacted(Arena *arena, const ModelSettings *settings, const char *text) {
+    enum { PIECE = 12 };  // a shorter one may be a word: `sk-proj-`
+    if (!settings->key || !*settings->key) return text;
+    size_t whole = strlen(settings->key), least = whole < PIECE ? whole : PIECE;
+    Buffer out = buffer_new(arena);
+    while (*text) {
+        size_t size = piece_size(settings->key, text);
+        if (size >= least)
+            buffer_puts(&out, "(key)");
+        else
+            buffer_add(&out, text, size = 1);
+        text += size;
+    }
     return buffer_text(&out);
 }

@@ -259,6 +259,8 @@ static void take_reply(ModelSession *session, const ChatReply *reply) {
             candidate_insert(arena, session->snapshot->source->text, &session->helpers, NULL);
         trial = trial_run(arena, session->options, session->path, text, session->kernel, NULL,
                           &snapshot);
+        if (reply->is_cut && trial.outcome == TRIAL_UNUSABLE)
+            trial.words = arena_printf(arena, "The answer was cut off: %s", trial.words);
     }
     keep_try(session, rules, trial);
     const char *turn = next_turn(session, &trial, snapshot);

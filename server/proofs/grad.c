@@ -469,6 +469,7 @@ static void take_answer(const Grad *grad, const GradProof *proof, const Json *an
         result->status = KERNEL_FAILED;
         if (proof->given.source && !proof->is_written)
             result->given_line = range_line(proof->given);
+        result->rests_on_given = proof->rests != NULL;
         if (proof->rests)
             result->reason = arena_printf(grad->report->arena, "%s; it rests on %s", result->reason,
                                           proof->rests);
@@ -478,6 +479,9 @@ static void take_answer(const Grad *grad, const GradProof *proof, const Json *an
         add_finding(grad, proof, "gradient-wrong", wrong_place(proof, answer), message);
     } else {
         if (!*result->reason) result->reason = "the proof was not conclusive";
+        if (proof->rests && json_get_bool(answer, "contradicted", false))
+            result->reason = arena_printf(grad->report->arena, "%s; it rests on %s", result->reason,
+                                          proof->rests);
         if (json_get_bool(answer, "incomplete", false)) result->open = "out of time";
         bool differs = json_get_bool(answer, "contradicted", false);
         result->is_doubted = differs || findings > 0;

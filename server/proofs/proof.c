@@ -260,6 +260,7 @@ ProofPlan proof_plan(Arena *arena, const Kernel *kernel, const Backward *backwar
     };
     json_set_string(plan.backward, "source", text);
     json_set(plan.backward, "launches", launches_json(arena, backward));
+    if (backward->given_count) json_set_bool(plan.backward, "given", true);
     if (backward->joined) json_set(plan.backward, "joined", joined_json(arena, backward));
     return plan;
 }

@@ -64,7 +64,8 @@ typedef struct KernelResult {
     int atomics;
     double seconds;
     int given_line;  // failed: of a derivative by hand in the file that the gradients rest on; else 0
-    bool is_doubted;  // not proved, and a run saw a fault, or a gradient that differed
+    bool rests_on_given;  // failed, and some derivative is given by hand, in whatever file
+    bool is_doubted;      // not proved, and a run saw a fault, or a gradient that differed
     const char *
         open;  // why the proof did not end, in words that are the same on every machine; NULL: the reason says it
 } KernelResult;

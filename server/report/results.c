@@ -70,6 +70,7 @@ static Json *kernel_json(Arena *arena, const KernelResult *kernel) {
     json_set_number(json, "atomics", kernel->atomics);
     json_set_number(json, "seconds", kernel->seconds);
     json_set_number(json, "given_line", kernel->given_line);
+    json_set_bool(json, "rests_on_given", kernel->rests_on_given);
     json_set_bool(json, "is_doubted", kernel->is_doubted);
     return json;
 }
@@ -191,6 +192,7 @@ static Error kernel_read(Report *report, const Json *json) {
         .atomics = json_get_int(json, "atomics", 0),
         .seconds = json_get_number(json, "seconds", 0),
         .given_line = json_get_int(json, "given_line", 0),
+        .rests_on_given = json_get_bool(json, "rests_on_given", false),
         .is_doubted = json_get_bool(json, "is_doubted", false),
     };
     LIST_PUSH(arena, &report->kernels, kernel);

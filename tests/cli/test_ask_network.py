@@ -305,3 +305,59 @@ def test_the_word_error_in_an_answer_is_none(asking) -> None:
         *events(text),
     ]
     assert one.sent().status == 0
+
+
+def whole(content: object, **message: object) -> str:
+    return json.dumps({"choices": [{"message": {"content": content, **message}}]})
+
+
+NO_ANSWERS = {
+    "a page": ("<html>\n<body>Log in</body></html>", "it begins `<html>`"),
+    "another format": ('{"message": {"content": "x"}, "done": true}', "it begins `{"),
+    "no choices": ('{"choices": []}', "it begins `{"),
+    "a list": ("[1, 2]", "it begins `[1, 2]`"),
+}
+
+
+@pytest.mark.parametrize("case", NO_ANSWERS)
+def test_what_is_no_answer_is_told_and_not_asked_again(asking, case: str) -> None:
+    text, says = NO_ANSWERS[case]
+    one = asking(RIGHT)
+    one.model.raw = text
+    result = one.sent()
+    assert result.status == 2, result.stdout
+    assert "stopped: what the server sent is no answer in the format that `api` names (openai)" in (
+        result.stdout
+    )
+    assert says in result.stdout
+    assert len(one.model.requests) == 1
+
+
+BODIES = {
+    "no finish_reason": whole(RIGHT),
+    "parts": whole([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": RIGHT}]),
+    "a mark in front": "\ufeff" + "".join(Model("openai", []).events(RIGHT)[1:]),
+}
+
+
+@pytest.mark.parametrize("case", BODIES)
+def test_answers_of_unusual_form_are_read(asking, case: str) -> None:
+    one = asking(RIGHT)
+    one.model.raw = BODIES[case]
+    assert one.sent().status == 0
+    assert len(one.model.requests) == 1
+
+
+def test_an_answer_that_was_cut_off_is_said_to_be(asking) -> None:
+    one = asking(RIGHT)
+    one.model.raw = json.dumps(
+        {"choices": [{"message": {"content": RIGHT[:45]}, "finish_reason": "length"}]}
+    )
+    assert "cannot be used: The answer was cut off: " in one.sent().stdout
+
+
+def test_a_piece_of_the_key_is_taken_out_of_what_a_server_says(asking) -> None:
+    one = asking(Say(f"no such key {KEY[:-4]}****, {KEY[4:]}", status=401))
+    result = one.sent()
+    assert "no such key (key)****, (key)\n" in result.stdout
+    assert KEY[:-4] not in result.stdout

@@ -113,6 +113,51 @@ def test_a_wrong_rule_is_refuted_at_its_comment(tmp_path: Path, rule: str) -> No
     assert run.stdout.startswith("# WARNING: the proof contradicts")
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "tl.where(x > 50, 0.0, grad * result)",
+        "tl.minimum(grad * result, 100.0)",
+        "tl.where(x < -5, 1.0, grad * result)",
+    ],
+)
+def test_a_rule_with_another_formula_far_away_is_not_proved(tmp_path: Path, rule: str) -> None:
+    """The numbers of a proof are small: those of another launch may not be."""
+    file = written(tmp_path, EXP.format(rule=rule))
+    status, kernel, findings = checked(file)
+    assert (status, kernel["status"]) == (1, "derived")
+    assert re.search(
+        r"right with the numbers of the proof; with numbers up to \d+ ", kernel["reason"]
+    )
+    assert kernel["reason"].endswith(
+        f"rests on the derivative of `fast_exp` that is given by hand in line {LINE}"
+    )
+    assert [(one["name"], one["severity"]) for one in findings] == [("gradient-wrong", "warning")]
+    assert tad("--backward", file).stdout.startswith("# WARNING: ")
+
+
+@pytest.mark.parametrize(
+    ("head", "rule", "verdict"),
+    [
+        ("x, P", "grad * P * x", "proved"),
+        ("P, x", "grad * P * x", "proved"),
+        ("x", "grad * P * x", "proved"),
+        ("P, x", "None, grad * P * x", "proved"),
+        ("x, P", "grad * x", "failed"),
+    ],
+)
+def test_constexprs_need_no_expression(tmp_path: Path, head: str, rule: str, verdict: str) -> None:
+    helper = f"""
+
+# tad: backward of power({head}): {rule}
+@triton.jit
+def power(x, P: tl.constexpr):
+    return x * x if P == 2 else x * x * x
+"""
+    _, kernel, _ = checked(written(tmp_path, helper, "power(x, 2) * s"))
+    assert kernel["status"] == verdict, kernel["reason"]
+
+
 UNCHECKED = {
     # e to a power by the bits of a float (Schraudolph)
     "bits": "    bits = (x * 12102203.0 + 1064866805.0).to(tl.int32)\n"
@@ -160,10 +205,17 @@ def test_understood_ptx_is_checked(tmp_path: Path) -> None:
 def test_a_function_without_a_rule_of_its_own_is_checked(tmp_path: Path) -> None:
     """The runner knows what libdevice.lgamma gives, so differences tell whether a rule is right."""
     series = "tl.log(x + 6) - 0.5 / (x + 6) - 1.0 / (12 * (x + 6) * (x + 6))"
-    series += " + 1.0 / (120.0 * (x + 6) * (x + 6) * (x + 6) * (x + 6)) - 3.96825e-3 / (x + 6) / (x + 6)"
+    series += (
+        " + 1.0 / (120.0 * (x + 6) * (x + 6) * (x + 6) * (x + 6)) - 3.96825e-3 / (x + 6) / (x + 6)"
+    )
     series += " / (x + 6) / (x + 6) / (x + 6) / (x + 6)"
     digamma = series + "".join(f" - 1 / (x + {i})" for i in range(6))
-    rules = {f"grad * ({digamma})": "proved", "grad / x": "failed", "None": "failed", "0.0": "failed"}
+    rules = {
+        f"grad * ({digamma})": "proved",
+        "grad / x": "failed",
+        "None": "failed",
+        "0.0": "failed",
+    }
     for rule, verdict in rules.items():
         helper = (
             "from triton.language.extra import libdevice\n\n\n"
@@ -272,6 +324,8 @@ def test_rules_of_other_files(tmp_path: Path) -> None:
         _, kernel, _ = checked(file)
         assert kernel["status"] == verdict, kernel["reason"]
         assert "power(x)" in emitted(file) and "square(s)" in emitted(file)
+    assert f"that of `fast_exp` that is given by hand in line {LINE} of lib.py" in kernel["reason"]
+    assert "please report" not in tad("--backward", file).stderr
 
 
 def test_the_module_has_the_rule(tmp_path: Path) -> None:

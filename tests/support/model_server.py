@@ -46,13 +46,17 @@ class Handler(BaseHTTPRequestHandler):
             self.whole(model.embeddings(self.path, json.loads(body)["input"]), say)
         elif say.status != 200:
             self.whole({"error": {"message": say.text}}, say)
+        elif model.raw:
+            self.send(model.raw.encode(), say)
         elif not say.streams:
             self.whole(model.whole(say.text), say)
         else:
             self.stream(model, say)
 
     def whole(self, value: dict, say: Say) -> None:
-        data = json.dumps(value).encode()
+        self.send(json.dumps(value).encode(), say)
+
+    def send(self, data: bytes, say: Say) -> None:
         self.send_response(say.status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
@@ -94,6 +98,7 @@ class Model:
         self.vector: Callable[[str], list] = lambda text: [1.0, float("tl.exp(" in text)]
         self.requests: list[tuple[str, dict, dict]] = []
         self.answer: Callable[[dict], Say] | None = None  # in the place of the script
+        self.raw = ""  # the body of each answer, in the place of all else
         self.bodies: list[str] = []
         self.times: list[float] = []
         self.lock = threading.Lock()

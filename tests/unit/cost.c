@@ -8,7 +8,7 @@
 #include "analysis/host/launch.h"
 #include "gpu-runner/configure/spec.h"
 #include "gpu-runner/execute/execution.h"
-#include "gpu-runner/prove/grid.h"
+#include "gpu-runner/execute/grid.h"
 #include "gpu-runner/prove/request.h"
 #include "tests/support/check.h"
 #include "tests/support/files.h"

@@ -1,7 +1,7 @@
 // Derivatives of small kernels along directions, how errors are judged, and how many programs a kernel wants.
 #include "gpu-runner/execute/derivative.h"
 #include "gpu-runner/configure/spec.h"
-#include "gpu-runner/prove/grid.h"
+#include "gpu-runner/execute/grid.h"
 #include "gpu-runner/prove/request.h"
 
 #include "gpu-runner/configure/spec_text.h"

@@ -1,6 +1,6 @@
 // How many programs a kernel wants, and how far the outermost ones reach.
-#ifndef TAD_GPU_RUNNER_PROVE_GRID_H
-#define TAD_GPU_RUNNER_PROVE_GRID_H
+#ifndef TAD_GPU_RUNNER_EXECUTE_GRID_H
+#define TAD_GPU_RUNNER_EXECUTE_GRID_H
 
 #include "gpu-runner/execute/execution.h"
 

@@ -1,5 +1,5 @@
 // A problem in, the number of programs along each axis out: programs run until they store nothing new.
-#include "gpu-runner/prove/grid.h"
+#include "gpu-runner/execute/grid.h"
 
 #include "analysis/addresses/axis.h"
 #include "analysis/build/infer.h"

@@ -1,0 +1,13 @@
+// Proofs that rest on a derivative by hand, once more with numbers far from 0: its formula may be another one there.
+#ifndef TAD_GPU_RUNNER_PROVE_WIDE_H
+#define TAD_GPU_RUNNER_PROVE_WIDE_H
+
+#include "gpu-runner/prove/own_report.h"
+
+/// Other contents of the float buffers: positive ones for logarithms and roots, small ones for what overflows.
+void wide_set_contents(PlanConfiguration *configuration, double low, double high);
+/// Where the gradients of the cheapest run differ with larger numbers: a sentence, else NULL. What is not finite there, or
+/// too dear, says nothing. The clock of the reader's budget holds, its steps are its own.
+const char *wide_doubt(const ProblemReader *reader, const ProvedRuns *runs);
+
+#endif

@@ -19,6 +19,15 @@ typedef struct SnapshotOptions {
         skip_trials;  // launches are not tried with numbers; what was found so in an earlier text stays while it holds
 } SnapshotOptions;
 
+/// What a forward stores for its backward alone: nobody else reads it, so it has no upstream gradient.
+typedef struct SavedValue {
+    const char *kernel, *parameter;
+    const char *value;  // as the kernel's text computes it; NULL: not known
+    bool is_row;        // one for each lane of a block of rows; else one for each program
+} SavedValue;
+
+typedef LIST(SavedValue) SavedValues;
+
 struct Snapshot {
     Arena *arena;
     atomic_int count;  // of holders
@@ -26,6 +35,8 @@ struct Snapshot {
     Module *module;
     LIST(Kernel) kernels;     // every jit function, in order
     Diagnostics diagnostics;  // ranges in `source`
+    SavedValues
+        saved;  // of all kernels, in this arena; set by who writes such a text (autodiff/saving)
     SnapshotOptions options;
     bool lacks_trials;          // a launch of the file was not tried with numbers
     Memo *derivations;          // of its kernels, once each: autodiff/kept.h

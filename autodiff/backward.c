@@ -263,6 +263,7 @@ static Backward *derive(Arena *arena, const Snapshot *snapshot, const Kernel *as
     asked.joined = aliases_join(arena, kernel->definition, forward);
     GivenUses given = {0};
     asked.given = &given;
+    asked.saved = &snapshot->saved;
     Variant *variant = derive_kernel(arena, kernel, forward, &asked);
     if (variant->part_count && stands_in_fewer(snapshot->module, variant)) {
         asked.keeps_schedule = true;

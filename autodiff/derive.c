@@ -1,6 +1,8 @@
 // A forward function in; the variant that the passes make of it, or why there is none, out.
 #include "autodiff/derive.h"
 
+#include <string.h>
+
 #include "analysis/ir/ir_verify.h"
 #include "autodiff/arguments.h"
 #include "autodiff/blocks/free_blocks.h"
@@ -49,9 +51,25 @@ static void blocks_look(const Differentiation *state, BackwardLaunch *launch) {
     blocks_describe(state->arena, copy, counts, launch);
 }
 
+static bool visit_loop_work(void *context, Op *op) {
+    int *work = context;
+    bool counts = op->code == OP_LOAD || op->code == OP_DOT || op->code == OP_REDUCE ||
+                  op_rows[op->code].shape == SHAPE_REDUCED;
+    *work += counts && op_is_in_loop(op);
+    return true;
+}
+
+/// What costs most in loops: which of two backwards of one kernel has less to do is told by it.
+static int loop_work(const Function *backward) {
+    int work = 0;
+    region_walk(backward->body, visit_loop_work, &work);
+    return work;
+}
+
 static void variant_describe(Differentiation *state, Variant *variant) {
     Backward *result = &variant->result;
     variant->backward = state->backward;
+    variant->launch.loop_work = loop_work(state->backward);
     result->assumptions = state->stores.assumptions.items;
     result->assumption_count = state->stores.assumptions.count;
     result->steps = state->stores.steps.items;
@@ -73,6 +91,16 @@ static void variant_describe(Differentiation *state, Variant *variant) {
     result->status = BACKWARD_DERIVED;
 }
 
+static void note_saved(const SavedValues *saved, Function *primal) {
+    for (int i = 0; saved && i < saved->count; i++) {
+        const SavedValue *value = &saved->items[i];
+        if (strcmp(value->kernel, primal->name) != 0) continue;
+        for (int k = 0; k < primal->parameter_count; k++)
+            if (strcmp(value->parameter, primal->parameters[k].name) == 0)
+                primal->parameters[k].is_saved = true;
+    }
+}
+
 bool variant_try(Arena *arena, const Kernel *kernel, const Function *forward,
                  const BackwardOptions *options, bool keeps_loads, BackwardPart part,
                  Variant *variant) {
@@ -84,6 +112,7 @@ bool variant_try(Arena *arena, const Kernel *kernel, const Function *forward,
     state.versions.keeps_loads = keeps_loads;
     state.parts.part = part;
     state.primal = function_copy(arena, forward, forward->name, NULL);
+    if (options) note_saved(options->saved, state.primal);
     if (part.deals_tiles) tiles_deal(&state);
     if (!state.failed) passes_run(&state);
     if (!state.failed && !state.is_constant && part.deals_tiles) tiles_gather(&state);

@@ -80,6 +80,7 @@ typedef struct Parameter {
     bool may_have_contents;  // a launcher passes what is not certainly new memory (launches_note)
     bool
         comes_from_tensor;  // a number that a launcher reads off a tensor it is given (launches_note)
+    bool is_saved;          // what is stored there is for the backward alone (autodiff/saving)
     bool has_contents;      // and the backward gives the gradient of what was there before
     Str annotation;         // as written, empty when none
     const Constant *default_value;  // NULL when none or not a constant

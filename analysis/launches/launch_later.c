@@ -85,6 +85,7 @@ bool launch_leaves(const HostLaunch *launch, int parameter) {
     const Range range = launch->arguments[parameter].range;
     if (range.source != module->source) return false;
     SyntaxNode argument = node_at(site->call, range.start, range.end);
+    if (node_kind(argument) == SYNTAX_KEYWORD_ARGUMENT) argument = node_field(argument, "value");
     if (node_kind(argument) != SYNTAX_IDENTIFIER) return false;
     Later later = {.module = module, .site = site, .name = node_text(module->source, argument)};
     for (int i = 0; i < site->launcher->parameter_count; i++)

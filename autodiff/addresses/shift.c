@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "autodiff/rewrite/rewrite.h"
+
 enum { MOST_FACTORS = 16 };  // of one number: beyond, it is a unit of its own
 
 typedef enum ShiftKind {
@@ -29,7 +31,8 @@ typedef struct ShiftAnalysis {
     Map shifts;
     const Map *seeds;
     const Map *relaxed;
-    const Map *held;  // values that stay, or NULL
+    const Map *held;          // values that stay, or NULL
+    const Function *forward;  // whose saved stores nobody sees; or NULL
     const Op *given;  // a loop whose results have their shifts already, whatever it does; or NULL
     bool visible;
 } ShiftAnalysis;
@@ -438,8 +441,10 @@ static void shift_region(ShiftAnalysis *analysis, const Region *region) {
             continue;
         default: break;
         }
-        bool leaves = op_rows[op->code].effects &
-                      (EFFECT_READS | EFFECT_WRITES | EFFECT_ATOMIC | EFFECT_ORDERED);
+        bool is_saved = analysis->forward && op->code == OP_STORE &&
+                        root_is_saved(analysis->forward, pointer_root(op->operands[0]));
+        bool leaves = !is_saved && op_rows[op->code].effects & (EFFECT_READS | EFFECT_WRITES |
+                                                                EFFECT_ATOMIC | EFFECT_ORDERED);
         if (leaves && !all_still(analysis, op, 0)) analysis->visible = true;
         Shift shift = shift_of_op(analysis, op);
         for (int i = 0; i < op->result_count; i++) shift_set(analysis, op->results[i], shift);
@@ -448,8 +453,12 @@ static void shift_region(ShiftAnalysis *analysis, const Region *region) {
 
 bool shift_is_invisible(Arena *arena, const Function *function, const Map *seeds,
                         const Map *relaxed, const Map *held) {
-    ShiftAnalysis analysis = {
-        .arena = arena, .shifts = map_new(arena), .seeds = seeds, .relaxed = relaxed, .held = held};
+    ShiftAnalysis analysis = {.arena = arena,
+                              .shifts = map_new(arena),
+                              .seeds = seeds,
+                              .relaxed = relaxed,
+                              .held = held,
+                              .forward = function};
     shift_region(&analysis, function->body);
     return !analysis.visible;
 }

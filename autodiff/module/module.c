@@ -101,6 +101,10 @@ static void write_items(ModuleWriter *writer, Buffer *out) {
 
 static const char header_start[] = "\"\"\"Backward of ", header_end[] = ", derived by tad-lsp.";
 
+// `norm` also stores `mean_saved_ptr`: `mean`, 4 bytes for each program, which its backward loads.
+static const char saved_words[] = "` also stores `", saved_value[] = "`: `",
+                  saved_bytes[] = "`, 4 bytes for each ", saved_row[] = "row";
+
 /// Comments above the header: what the proof said of the module, or what its reader put there.
 static Str without_comments(Str text) {
     while (text.size && *text.data && strchr("#\r\n", *text.data)) {
@@ -122,6 +126,32 @@ Str backward_origin(Str text) {
     return (Str){name.data, name.size - (sizeof header_end - 1)};
 }
 
+SavedValues module_saved(Arena *arena, Str text) {
+    SavedValues values = {0};
+    if (!backward_origin(text).size) return values;
+    const char *at = str_dup(arena, without_comments(text)) + sizeof header_start;
+    const char *end = strstr(at, "\"\"\"");
+    while (end && (at = strstr(at, saved_words)) && at < end) {
+        const char *start = at;
+        while (start[-1] != '`' && start[-1] != '\n') start--;
+        const char *name = at + sizeof saved_words - 1;
+        size_t size = strcspn(name, "`\n");
+        const char *value = name + size;
+        SavedValue saved = {.kernel = str_dup(arena, (Str){start, (size_t)(at - start)}),
+                            .parameter = str_dup(arena, (Str){name, size})};
+        if (str_starts(str_from(value), saved_value)) {
+            value += sizeof saved_value - 1;
+            size = strcspn(value, "`\n");
+            saved.value = str_dup(arena, (Str){value, size});
+            saved.is_row = str_starts(str_from(value + size),
+                                      arena_printf(arena, "%s%s", saved_bytes, saved_row));
+        }
+        LIST_PUSH(arena, &values, saved);
+        at = name;
+    }
+    return values;
+}
+
 /// Whether a name can stand in a docstring as it is.
 static bool is_plain_name(const char *name) {
     for (const char *c = name; *c; c++)
@@ -135,6 +165,13 @@ static void write_header(ModuleWriter *writer, Buffer *out) {
     buffer_printf(out, "%s%s%s\n\n", header_start, is_plain_name(name) ? name : "the kernels",
                   header_end);
     buffer_puts(out, "The forward kernels are the original's; edit the rest as you like.\n");
+    for (LIST_EACH(int, i, writer->snapshot->saved)) {
+        const SavedValue *saved = &writer->snapshot->saved.items[i];
+        if (!saved->value) continue;
+        buffer_printf(out, "`%s%s%s%s%s%s%s, which its backward loads.\n", saved->kernel,
+                      saved_words, saved->parameter, saved_value, saved->value, saved_bytes,
+                      saved->is_row ? saved_row : "program");
+    }
     for (LIST_EACH(int, i, writer->notes)) buffer_printf(out, "%s\n", writer->notes.items[i]);
     buffer_puts(out, "\"\"\"\n\n");
     for (LIST_EACH(int, i, writer->items))

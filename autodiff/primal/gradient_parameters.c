@@ -66,7 +66,7 @@ void parameters_add_gradients(Differentiation *state, const Memory *memory) {
         bool loaded = map_has_pointer(&memory->loaded, root);
         bool running = map_has_pointer(&state->buffers.running, root);
         bool wanted = loaded && !stored && gradient_is_wanted(options, parameter);
-        if (!stored && !wanted) continue;
+        if ((!stored && !wanted) || parameter->is_saved) continue;
         Value *gradient = add_gradient_parameter(state, parameter, "d", "", root->type);
         if (map_has_pointer(&state->buffers.kept, root)) {
             Value *kept = add_gradient_parameter(state, parameter, "d", "_before", root->type);

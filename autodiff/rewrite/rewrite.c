@@ -48,6 +48,11 @@ bool op_is_pure(const Op *op) {
     return true;
 }
 
+bool root_is_saved(const Function *function, const Value *root) {
+    bool is_parameter = root && !root->op && root->region == function->body;
+    return is_parameter && function->parameters[root->index].is_saved;
+}
+
 const Value *pointer_root_or_branch(const Value *pointer) {
     while (pointer) {
         if (!pointer->op) {

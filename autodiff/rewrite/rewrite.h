@@ -28,6 +28,8 @@ bool load_is_stable(const WrittenRoots *writes, const Op *op);
 bool op_is_stable_load(const Function *function, const Op *op);
 /// The pointer parameter that an address expression starts from, or NULL.
 Value *pointer_root(Value *pointer);
+/// Whether the kernel stores there for its backward alone: nobody else sees what it stores.
+bool root_is_saved(const Function *function, const Value *root);
 /// Back to where a pointer starts, or to the result of a branch. NULL: it comes out of something else.
 const Value *pointer_root_or_branch(const Value *pointer);
 

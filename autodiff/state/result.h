@@ -38,6 +38,7 @@ typedef struct BackwardOptions {
     bool is_untuned;  // the kernels of a tuned forward run in the configuration that its tuner took
     bool
         joins_loops;  // loops over one range that the author divided are made one first (joins/joined_loops.h)
+    const SavedValues *saved;  // the snapshot's own
 } BackwardOptions;
 
 typedef enum BackwardStatus {
@@ -166,6 +167,7 @@ typedef struct BackwardLaunch {
     const char *text;  // of the kernel
     BackwardArgument *arguments;
     int argument_count;
+    int loop_work;  // loads, products and reductions that its loops hold
     const char *
         tile;  // elements of the largest tile of a kernel without products, in Python over the forward's constexprs; or NULL
     const char *

@@ -274,7 +274,7 @@ static const char *upstream_name(const Differentiation *state, const Value *stor
 static void rule_store(Differentiation *state, const Op *op) {
     Value *stored = operand(op, 1);
     Value *root = pointer_root(op->operands[0]);
-    if (is_load_tape(state, root)) return;
+    if (is_load_tape(state, root) || root_is_saved(state->primal, root)) return;
     Value *kept = root && op->code == OP_STORE ? map_get_pointer(&state->buffers.kept, root) : NULL;
     bool running = root && map_has_pointer(&state->buffers.running, root) && op->code == OP_STORE;
     bool active = stored && value_is_active(state, stored);

@@ -100,6 +100,7 @@ typedef struct Problem {
     int input_count;
     const int *outputs;
     int output_count;
+    int saved_count;  // further ones behind the outputs, for the backward alone: nobody has an upstream gradient of them
     uint64_t seed;
     Budget *budget;
     Coverage *coverage;  // filled by the forward; or NULL

@@ -10,8 +10,8 @@ static uint64_t input_seed(const Perturbation *perturbation, int parameter) {
     return hash_mix(perturbation->seed ^ hash_mix((uint64_t)parameter + 77));
 }
 
-static bool is_output(const Problem *problem, int parameter) {
-    for (int i = 0; i < problem->output_count; i++)
+static bool is_stored(const Problem *problem, int parameter) {
+    for (int i = 0; i < problem->output_count + problem->saved_count; i++)
         if (problem->outputs[i] == parameter) return true;
     return false;
 }
@@ -97,7 +97,7 @@ Execution execution_new(const Executor *executor, const Perturbation *perturbati
         set_bounds(run.buffers[i], argument);
         run.buffers[i]->direction = perturbation_direction(problem, perturbation, i);
         run.buffers[i]->is_uninitialised =
-            is_output(problem, i) && input_of(problem, i) < 0 && !configuration->is_guess;
+            is_stored(problem, i) && input_of(problem, i) < 0 && !configuration->is_guess;
     }
     return run;
 }

@@ -40,18 +40,28 @@ static int *present_inputs(const ProblemReader *reader, const PlanConfiguration 
     return parameters;
 }
 
-/// What the forward stores. An output that the derivation takes for constant counts, too: its derivative must be 0.
-static int *stored_parameters(const ProblemReader *reader, const PlanConfiguration *configuration,
-                              int *count) {
-    int *parameters = ARENA_ARRAY(reader->arena, int, configuration->argument_count + 1);
-    *count = 0;
+/// Adds what the forward stores. An output that the derivation takes for constant counts, too: its derivative must be 0. `is_saved`: what is
+/// for the backward alone; else the rest.
+static void add_stored(const ProblemReader *reader, const PlanConfiguration *configuration,
+                       bool is_saved, int *parameters, int *count) {
     for (int i = 0; i < configuration->argument_count; i++) {
         const PlanArgument *argument = &configuration->arguments[i];
         bool stored = reader->facts[i].is_stored || reader->facts[i].is_atomic ||
                       is_named(reader, "outputs", argument->name);
-        if (stored && is_float_buffer(argument)) parameters[(*count)++] = i;
+        if (stored && is_float_buffer(argument) &&
+            is_saved == is_named(reader, "saved", argument->name))
+            parameters[(*count)++] = i;
     }
-    return parameters;
+}
+
+static void read_stored(const ProblemReader *reader, const PlanConfiguration *configuration,
+                        Problem *problem) {
+    int *parameters = ARENA_ARRAY(reader->arena, int, configuration->argument_count + 1);
+    problem->outputs = parameters;
+    problem->output_count = problem->saved_count = 0;
+    add_stored(reader, configuration, false, parameters, &problem->output_count);
+    add_stored(reader, configuration, true, parameters + problem->output_count,
+               &problem->saved_count);
 }
 
 /// The launches once more for each gradient that may be asked for alone.
@@ -121,7 +131,7 @@ Error problem_read(const ProblemReader *reader, PlanConfiguration *configuration
         problem->before = before;
     }
     problem->inputs = present_inputs(reader, configuration, &problem->input_count);
-    problem->outputs = stored_parameters(reader, configuration, &problem->output_count);
+    read_stored(reader, configuration, problem);
     if (!error && problem->input_count == 0) error = "no differentiable input is present";
     if (!error && !configuration->grid_is_known) error = grid_find(arena, problem, configuration);
     if (error) return error;

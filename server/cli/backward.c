@@ -6,6 +6,7 @@
 #include "autodiff/backward.h"
 #include "autodiff/emit/emitted.h"
 #include "autodiff/module/module.h"
+#include "autodiff/saving/saving.h"
 #include "base/escape.h"
 #include "codeactions/codeactions.h"
 #include "server/cli/update.h"
@@ -24,6 +25,7 @@ typedef struct Derivation {
     Arena *arena;
     const Snapshot *snapshot;
     BackwardOptions backward;
+    Saving saving;  // what kernels are derived from
     ImportResolver *resolver;
     Report *report;  // findings for stderr
     LIST(Backward *) derived;
@@ -93,8 +95,12 @@ static Error target_refuse(const Derivation *derivation, const CommandTarget *ta
 
 static void derive_one(Derivation *derivation, const Kernel *kernel) {
     Diagnostics diagnostics = {.arena = derivation->arena};
+    const Saving *saving = &derivation->saving;
     Backward *backward = backward_derive(derivation->arena, derivation->snapshot, kernel,
                                          &derivation->backward, &diagnostics);
+    if (saving->is_own)  // what is found is said of the file's own text
+        backward = backward_derive(derivation->arena, saving->snapshot,
+                                   saving_kernel(saving, kernel), &derivation->backward, NULL);
     static const Settings all;
     report_take(derivation->report, &diagnostics, &all, derivation->options);
     derivation->asked++;
@@ -111,6 +117,11 @@ static void derive_one(Derivation *derivation, const Kernel *kernel) {
 }
 
 static const char *emit_module(Derivation *derivation, const CommandTarget *target) {
+    bool is_saving = derivation->options->saving == SAVING_AUTO;
+    derivation->saving.snapshot = derivation->snapshot;
+    if (is_saving)
+        derivation->saving = saving_open(derivation->arena, derivation->snapshot,
+                                         &derivation->backward, target->kernel);
     for (LIST_EACH(int, i, derivation->snapshot->kernels)) {
         const Kernel *kernel = &derivation->snapshot->kernels.items[i];
         if (!kernel_is_forward(kernel)) continue;
@@ -120,7 +131,7 @@ static const char *emit_module(Derivation *derivation, const CommandTarget *targ
     if (derivation->derived.count == 0) return NULL;
     Diagnostics diagnostics = {.arena = derivation->arena};
     const char *text =
-        backward_module(derivation->arena, derivation->snapshot, derivation->derived.items,
+        backward_module(derivation->arena, derivation->saving.snapshot, derivation->derived.items,
                         derivation->derived.count, &derivation->backward, &diagnostics);
     for (LIST_EACH(int, i, diagnostics.list))
         derivation->lacking +=
@@ -220,8 +231,10 @@ static void say_verdict(const KernelResult *result, bool quiet) {
 }
 
 /// What the proof came to for this backward; NULL where it got none.
-static const KernelResult *result_of(const Report *report, const Backward *backward) {
-    int line = range_line(backward->kernel->definition->name_range);
+static const KernelResult *result_of(const Report *report, const Snapshot *snapshot,
+                                     const Backward *backward) {
+    const Kernel *kernel = snapshot_find_kernel(snapshot, backward->kernel->definition->name);
+    int line = range_line((kernel ? kernel : backward->kernel)->definition->name_range);
     for (LIST_EACH(int, i, report->kernels)) {
         const KernelResult *result = &report->kernels.items[i];
         if (result->line == line && strcmp(result->name, backward->kernel->function->name) == 0)
@@ -271,7 +284,7 @@ static const char *prove(Derivation *derivation, const CommandTarget *target, co
     const char *end = strchr(text, '\n') > text && strchr(text, '\n')[-1] == '\r' ? "\r\n" : "\n";
     for (LIST_EACH(int, i, derivation->derived)) {
         const Backward *backward = derivation->derived.items[i];
-        *failed += mark(&marked, backward, result_of(&report, backward), end);
+        *failed += mark(&marked, backward, result_of(&report, derivation->snapshot, backward), end);
     }
     buffer_puts(&marked, text);
     return buffer_text(&marked);
@@ -341,6 +354,7 @@ static int backward_of_text(const Options *options, Arena *arena, const CommandT
             .report = &report,
         };
         status = backward_write(&derivation, target);
+        saving_close(&derivation.saving);
         bug_guard_end(&guard);
     } else {
         say("%s: internal error: %s", target->path, guard.message);
@@ -357,6 +371,12 @@ int command_backward(const Options *options) {
     if (options->tuning == TUNING_NONE && options->wrapper == WRAPPER_TRITON_OP) {
         say("--tune none has no meaning with --wrapper triton_op: an operator has nowhere to keep a "
             "configuration");
+        arena_free(arena);
+        return STATUS_TROUBLE;
+    }
+    if (options->saving == SAVING_AUTO && options->wrapper != WRAPPER_AUTOGRAD) {
+        say("--save auto needs the Functions of --wrapper autograd: these pass what a forward stores "
+            "to its backward");
         arena_free(arena);
         return STATUS_TROUBLE;
     }

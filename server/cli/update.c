@@ -4,6 +4,7 @@
 #include "analysis/snapshot.h"
 #include "autodiff/module/carried.h"
 #include "autodiff/module/module.h"
+#include "autodiff/saving/saving.h"
 #include "codeactions/codeactions.h"
 
 static bool is_named(const CarriedNames *names, const Kernel *kernel) {
@@ -62,10 +63,12 @@ const char *module_anew(Arena *arena, const Snapshot *origin, const char *path, 
     Snapshot *module = read_text(path, str_dup(arena, ours), resolver);
     CarriedFile carried = module_carried(arena, module);
     const char *text = NULL;
+    Snapshot *file = saving_origin(arena, snapshot_retain(origin), ours, options);
     if (carried.kernels.count)
-        text = derive_module(arena, origin, &carried.kernels, options, refusal);
+        text = derive_module(arena, file, &carried.kernels, options, refusal);
     else
         *refusal = carried.refusal;
+    snapshot_release(file);
     snapshot_release(module);
     return text;
 }
@@ -82,7 +85,9 @@ ModuleUpdate module_merge(Arena *arena, const char *path, Str ours, const char *
         update.refusal = "launchers with operators are not read back";
     const char *text = NULL;
     if (!update.refusal) {
+        const SavedValues saved = module_saved(arena, ours);
         file = read_text(origin, carried.text, resolver);
+        saving_mark(file, &saved);
         text = derive_module(arena, file, &carried.kernels, options, &update.refusal);
     }
     if (!update.refusal) {

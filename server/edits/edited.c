@@ -6,6 +6,7 @@
 #include "autodiff/emit/emitted.h"
 #include "autodiff/module/helpers.h"
 #include "autodiff/module/module_items.h"
+#include "autodiff/saving/saving.h"
 #include "server/edits/alike.h"
 #include "server/edits/rederived.h"
 #include "server/system/files.h"
@@ -312,7 +313,7 @@ Snapshot *module_origin(Arena *arena, const Snapshot *written, const Resolver *r
     const char *path = path_join(arena, path_folder(arena, written->source->path), *name);
     if (file_read(arena, path, &text)) return NULL;
     const SnapshotOptions options = {.resolver = resolver, .skip_checks = true};
-    return snapshot_build(path, text, &options);
+    return origin_as_written(arena, snapshot_build(path, text, &options), written->source->text);
 }
 
 static const char *kernel_shape(Arena *arena, const Kernel *kernel) {
@@ -367,6 +368,8 @@ FunctionEdits function_edits(Arena *arena, const Snapshot *written, const Snapsh
     if (!carried.refusal) {
         const SnapshotOptions options = {.resolver = resolver, .skip_checks = true};
         Snapshot *forward = snapshot_build(written->source->path, str_from(carried.text), &options);
+        const SavedValues saved = module_saved(arena, written->source->text);
+        saving_mark(forward, &saved);
         carried_edits = edits_with(arena, written, forward, &carried.kernels, resolver);
         snapshot_release(forward);
     }

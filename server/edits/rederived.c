@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "autodiff/saving/saving.h"
+
 WrapperKind wrapper_of(Str module) {
     if (str_contains(module, STR("triton_op"))) return WRAPPER_TRITON_OP;
     return str_contains(module, STR("(torch.autograd.Function)")) ? WRAPPER_AUTOGRAD : WRAPPER_NONE;
@@ -42,6 +44,12 @@ static bool is_named(const CarriedNames *names, Str name) {
     for (LIST_EACH(int, i, *names))
         if (str_equal(names->items[i], name)) return true;
     return false;
+}
+
+Snapshot *origin_as_written(Arena *arena, Snapshot *origin, Str module) {
+    const BackwardOptions options = {.wrapper = wrapper_of(module),
+                                     .is_untuned = is_untuned(module)};
+    return saving_origin(arena, origin, module, &options);
 }
 
 const char *module_rederived(Arena *arena, const Snapshot *forward, const Snapshot *written,

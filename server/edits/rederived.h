@@ -9,6 +9,9 @@
 WrapperKind wrapper_of(Str module);
 /// Whether the kernels of a module of ours run in the configuration that the forward's tuner took.
 bool is_untuned(Str module);
+/// The file that the module was derived from, with what its forwards store for the module's backwards: takes `origin`, and returns what is
+/// to be released in its place.
+Snapshot *origin_as_written(Arena *arena, Snapshot *origin, Str module);
 
 /// The module that this version derives from `forward` for the kernels of these names, as the written one has it: with its options, and
 /// with the inputs that its Functions name where `by_inputs` is set. NULL where the rules refuse one of the kernels.

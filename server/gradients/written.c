@@ -6,6 +6,7 @@
 #include "autodiff/module/module.h"
 #include "codeactions/codeactions.h"
 #include "server/edits/edited.h"
+#include "server/edits/rederived.h"
 #include "server/gradients/kernel_hash.h"
 #include "server/system/files.h"
 #include "server/text/resolve.h"
@@ -52,7 +53,8 @@ Original original_open(Request *request) {
     original.resolver = import_resolver_new(request->server->overlay);
     const SnapshotOptions options = {.resolver = import_resolver_interface(original.resolver),
                                      .skip_checks = true};
-    original.snapshot = snapshot_build(file.path, file.text, &options);
+    original.snapshot = origin_as_written(
+        request->arena, snapshot_build(file.path, file.text, &options), request->text->analysed);
     return original;
 }
 

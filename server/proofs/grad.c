@@ -9,6 +9,7 @@
 #include "autodiff/backward.h"
 #include "autodiff/emit/emitted.h"
 #include "autodiff/module/module.h"
+#include "autodiff/saving/saving.h"
 #include "base/escape.h"
 #include "base/json.h"
 #include "server/edits/edited.h"
@@ -98,7 +99,9 @@ typedef struct Deriving {
     const char *origin_name;  // of the file that a module of ours was derived from; or NULL
     Snapshot *origin;         // where that is there; or NULL
     ProofFile *origin_file;
-    FunctionEdits edits;  // that were told
+    Saving saving;           // what kernels are derived from that have no origin
+    ProofFile *saving_file;  // NULL: nothing is saved
+    FunctionEdits edits;     // that were told
 } Deriving;
 
 static ProofFile *proof_file(Arena *arena, const Snapshot *snapshot, const Settings *settings) {
@@ -169,7 +172,10 @@ static GradProof *proof_queue(const Deriving *deriving, const Kernel *kernel,
     GradProof *proof = ARENA_NEW(arena, GradProof);
     bool is_from_origin = deriving->origin && kernel->snapshot == deriving->origin;
     proof->holder = deriving->file;
-    proof->file = is_from_origin ? deriving->origin_file : deriving->file;
+    bool is_saving = deriving->saving_file && kernel->snapshot == deriving->saving.snapshot;
+    proof->file = is_from_origin ? deriving->origin_file
+                  : is_saving    ? deriving->saving_file
+                                 : deriving->file;
     proof->result = grad->report->kernels.count - 1;
     proof->derive_seconds = derive_seconds;
     proof->plan = proof_plan(arena, kernel, backward, text, proof->file->settings);
@@ -234,6 +240,11 @@ static void derive_kernel(const Deriving *deriving, const Kernel *kernel, Arena 
     const Snapshot *forward = is_from_origin ? deriving->origin : deriving->snapshot;
     const Kernel *source = is_from_origin ? original_of(deriving, kernel) : kernel;
     Backward *backward = backward_derive(arena, forward, source, &options, &diagnostics);
+    if (deriving->saving_file && !is_from_origin) {
+        forward = deriving->saving.snapshot;
+        source = saving_kernel(&deriving->saving, kernel);
+        backward = backward_derive(arena, forward, source, &options, NULL);
+    }
     bool is_derived = backward->status == BACKWARD_DERIVED;
     bool is_written = is_derived && pair_is_written(deriving->snapshot, forward, backward);
     if (!is_written) report_take(report, &diagnostics, deriving->file->settings, grad->options);
@@ -274,6 +285,21 @@ static void open_origin(Deriving *deriving) {
                       &deriving->origin_name);
     if (!deriving->origin) return;
     deriving->origin_file = proof_file(grad->arena, deriving->origin, deriving->file->settings);
+}
+
+/// What the forwards store for their backwards, where that is asked for.
+static void open_saving(Deriving *deriving, const char *only) {
+    const Options *asked = deriving->grad->options;
+    deriving->saving.snapshot = deriving->snapshot;
+    if (asked->saving != SAVING_AUTO || deriving->origin_name) return;
+    const BackwardOptions options = {.wrapper = (WrapperKind)asked->wrapper,
+                                     .is_untuned = asked->tuning == TUNING_NONE,
+                                     .wrt = asked->wrt.items,
+                                     .wrt_count = asked->wrt.count};
+    deriving->saving = saving_open(deriving->grad->arena, deriving->snapshot, &options, only);
+    if (deriving->saving.is_own)
+        deriving->saving_file =
+            proof_file(deriving->grad->arena, deriving->saving.snapshot, deriving->file->settings);
 }
 
 static void derive_guarded(const Deriving *deriving, const Kernel *kernel) {
@@ -336,6 +362,7 @@ static void derive_chosen(Grad *grad, const Snapshot *snapshot, const Settings *
     Deriving deriving = {
         .grad = grad, .snapshot = snapshot, .file = proof_file(arena, snapshot, settings)};
     open_origin(&deriving);
+    open_saving(&deriving, choice->only);
     Arena *scratch = arena_new();
     if (!choice->only) find_edits_guarded(&deriving, choice, scratch);
     for (LIST_EACH(int, i, snapshot->kernels)) {
@@ -347,7 +374,9 @@ static void derive_chosen(Grad *grad, const Snapshot *snapshot, const Settings *
     if (deriving.origin)
         deriving.origin_file->imports =
             import_resolver_closure(grad->resolver, arena, deriving.origin->source->path);
+    if (deriving.saving_file) deriving.saving_file->imports = deriving.file->imports;
     snapshot_release(deriving.origin);
+    saving_close(&deriving.saving);
     arena_free(scratch);
 }
 

@@ -247,6 +247,18 @@ static Json *joined_json(Arena *arena, const Backward *backward) {
     return json;
 }
 
+/// Parameters of the forward that only its backward reads what is stored through; NULL: there are none.
+static Json *saved_json(Arena *arena, const Kernel *kernel) {
+    Json *json = NULL;
+    for (LIST_EACH(int, i, kernel->snapshot->saved)) {
+        const SavedValue *saved = &kernel->snapshot->saved.items[i];
+        if (strcmp(saved->kernel, kernel->function->name) != 0) continue;
+        if (!json) json = json_array(arena);
+        json_push(json, json_string(arena, saved->parameter));
+    }
+    return json;
+}
+
 ProofPlan proof_plan(Arena *arena, const Kernel *kernel, const Backward *backward, const char *text,
                      const Settings *settings) {
     ProofPlan plan = {
@@ -256,6 +268,7 @@ ProofPlan proof_plan(Arena *arena, const Kernel *kernel, const Backward *backwar
         .inputs = names_json(arena, backward->inputs, backward->input_count),
         .outputs = names_json(arena, backward->outputs, backward->output_count),
         .spec = spec_json(arena, kernel, settings),
+        .saved = saved_json(arena, kernel),
         .is_partial = backward->is_partial,
     };
     json_set_string(plan.backward, "source", text);
@@ -277,6 +290,7 @@ Json *proof_params(Arena *arena, const ProofFile *file, const ProofPlan *plan, i
     json_set(params, "inputs", plan->inputs);
     json_set(params, "outputs", plan->outputs);
     json_set(params, "spec", plan->spec);
+    if (plan->saved) json_set(params, "saved", plan->saved);
     if (plan->is_partial) json_set_bool(params, "partial", true);
     if (plan->before) json_set_string(params, "before", plan->before);
     json_set_number(params, "seed", seed);

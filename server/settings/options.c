@@ -90,6 +90,11 @@ static const OptionChoice tuning_choices[] = {
     {"none", "not at all: each launch takes what the forward's tuner took"},
     {0}};
 
+static const OptionChoice saving_choices[] = {
+    {"none", "nothing (the default)"},
+    {"auto", "row statistics, where the backward then has fewer loops"},
+    {0}};
+
 static const OptionChoice backend_choices[] = {
     {"cpu", "an interpreter (the default)"},
     {"cuda", "the GPU where it can, else the interpreter"},
@@ -99,7 +104,7 @@ static const OptionChoice backend_choices[] = {
 static const OptionChoice *const choices[OPTION_COUNT] = {
     [OPTION_FORMAT] = format_choices,   [OPTION_COLOR] = color_choices,
     [OPTION_WRAPPER] = wrapper_choices, [OPTION_TUNING] = tuning_choices,
-    [OPTION_BACKEND] = backend_choices,
+    [OPTION_SAVING] = saving_choices,   [OPTION_BACKEND] = backend_choices,
 };
 
 static void help_line(Buffer *out, const char *left, const char *right) {

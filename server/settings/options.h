@@ -27,6 +27,7 @@ typedef struct Names {
 
 /// What `--tune` says with `--backward`.
 typedef enum TuningKind { TUNING_FORWARD, TUNING_NONE } TuningKind;
+typedef enum SavingKind { SAVING_NONE, SAVING_AUTO } SavingKind;
 
 typedef struct Options {
     CommandId command;
@@ -40,6 +41,7 @@ typedef struct Options {
     int format;                                          // a Format
     int color;                                           // a ColorChoice
     int wrapper;                                         // a WrapperKind
+    int saving;                                          // a SavingKind
     int tuning;                                          // a TuningKind
     int backend;                                         // a BackendChoice
     const char *output;                                  // NULL: stdout

@@ -89,6 +89,7 @@ ROOMS = {
             *{"programs", "extents", "primal", "tape", "addresses", "rewrite", "state", "blocks"},
             *{"stored", "products", "joins", "layouts"},
         },
+        "saving": {".", "module", "emit", "state"},
     },
     "gpu-runner": {
         "interp": set(),

@@ -74,7 +74,7 @@ def proved_module(folder: Path, text: str) -> str:
 
 
 @functools.cache
-def derived(path: Path) -> tuple[dict[str, dict], dict[str, dict]]:
+def derived(path: Path, *flags: str) -> tuple[dict[str, dict], dict[str, dict]]:
     """Per kernel: the entry of the JSON report, and the `params` of the proof it would ask for."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "requests.jsonl"
@@ -86,7 +86,7 @@ def derived(path: Path) -> tuple[dict[str, dict], dict[str, dict]]:
             f"from tests.emitted.plan import record\nrecord(Path({str(log)!r}))\n"
         )
         program.chmod(0o755)
-        run = tad("--check", "--grad", "--jobs", 1, "--runner", program, "-f", "json", path)
+        run = tad("--check", "--grad", "--jobs", 1, "--runner", program, "-f", "json", path, *flags)
         assert run.returncode in (0, 1), run.stderr
         entries = {kernel["name"]: kernel for kernel in json.loads(run.stdout)["kernels"]}
         requests = [json.loads(line) for line in log.read_text().splitlines()]

@@ -1,0 +1,252 @@
+"""`--save auto`: a forward stores what its backward would run a loop for, and both are proved as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emitted.plan import Runner, derived, tad
+from tests.emitted.test_statistics import BASE_2, CAUSAL
+from tests.emitted.test_statistics import KERNEL as ATTENTION
+from tests.support.worker import Worker
+from tests.triton.interpret import call_function
+
+WITHOUT_LSE = (
+    ("    tl.store(lse + head + rows, top + tl.log(total), mask=rows < n)\n", ""),
+    ("    lse = torch.empty(heads, n, dtype=torch.float32, device=q.device)\n", ""),
+    ("return o, lse", "return o"),
+    ("q, k, v, o, lse, n", "q, k, v, o, n"),
+)
+NAMED_GRID = (
+    (
+        "    attend[(triton.cdiv(n, 16), heads)]",
+        "    grid = triton.cdiv(n, 16), heads\n    attend[grid]",
+    ),
+)
+LAMBDA = (
+    (
+        "    attend[(triton.cdiv(n, 16), heads)]",
+        "    grid = lambda meta: (triton.cdiv(n, meta['M']), heads)\n    attend[grid]",
+    ),
+)
+
+HEAD = "import torch\nimport triton\nimport triton.language as tl\n\n\n"
+NORM = (
+    HEAD
+    + """@triton.jit
+def norm(x, w, y, n, eps, BLOCK: tl.constexpr):
+    row = tl.program_id(0) * n
+    total = 0.0
+    for start in range(0, n, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        total += tl.sum(tl.load(x + row + cols, mask=cols < n, other=0.0).to(tl.float32), 0)
+    mean = total / n
+    squares = 0.0
+    for start in range(0, n, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        a = tl.load(x + row + cols, mask=cols < n, other=0.0).to(tl.float32)
+        away = tl.where(cols < n, a - mean, 0.0)
+        squares += tl.sum(away * away, 0)
+    rstd = tl.rsqrt(squares / n + eps)
+    for start in range(0, n, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        a = tl.load(x + row + cols, mask=cols < n, other=0.0).to(tl.float32)
+        b = tl.load(w + cols, mask=cols < n, other=0.0).to(tl.float32)
+        tl.store(y + row + cols, (a - mean) * rstd * b, mask=cols < n)
+
+
+def run(x, w):
+    y = torch.empty_like(x)
+    norm[(x.shape[0],)](x, w, y, x.shape[1], 1e-5, BLOCK=16)
+    return y
+"""
+)
+LOSS = (
+    HEAD
+    + """@triton.jit
+def loss(x, t, out, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0) * n
+    top = -float("inf")
+    for start in range(0, n, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        a = tl.load(x + row + cols, mask=cols < n, other=-float("inf")).to(tl.float32)
+        top = tl.maximum(top, tl.max(a, 0))
+    total = 0.0
+    for start in range(0, n, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        a = tl.load(x + row + cols, mask=cols < n, other=-float("inf")).to(tl.float32)
+        total += tl.sum(tl.exp(a - top), 0)
+    label = tl.load(t + tl.program_id(0))
+    picked = tl.load(x + row + label).to(tl.float32)
+    tl.store(out + tl.program_id(0), top + tl.log(total) - picked)
+
+
+def run(x, t):
+    out = torch.empty(x.shape[0], dtype=torch.float32, device=x.device)
+    loss[(x.shape[0],)](x, t, out, x.shape[1], BLOCK=16)
+    return out
+"""
+)
+
+
+def attention(*changes: tuple[str, str]) -> str:
+    """The kernel of the statistics' tests, which keeps its log-sum-exp for itself."""
+    text = ATTENTION
+    for old, new in (*WITHOUT_LSE, *changes):
+        if old not in text and old.startswith("    tl.store(lse"):
+            continue
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
+
+
+random = np.random.default_rng(3)
+QKV = [random.uniform(-1, 1, (2, 37, 16)) for _ in range(3)]
+ROWS = [random.uniform(-1, 1, (5, 37)), random.uniform(-1, 1, (37,))]
+LABELS = [ROWS[0], random.integers(0, 37, (5,))]
+# text, launcher, its arguments, how many have gradients, loops of the forward that run again: without and with
+CASES = {
+    "attention": (attention(), "attention", QKV, 3, 1, 0),
+    "base 2": (attention(*BASE_2[:2]), "attention", QKV, 3, 1, 0),
+    "causal": (attention(*CAUSAL), "attention", QKV, 3, 1, 0),
+    "a named grid": (attention(*NAMED_GRID), "attention", QKV, 3, 1, 0),
+    "a grid of what is passed": (attention(*LAMBDA), "attention", QKV, 3, 1, 0),
+    "norm": (NORM, "run", ROWS, 2, 2, 0),
+    "loss": (LOSS, "run", LABELS, 1, 2, 0),
+}
+
+
+def again(module: str) -> int:
+    """How many loops of the forward stand in the backward."""
+    return module.count("    # the loop of line ")
+
+
+def module_of(path: Path, how: str, *flags: str) -> str:
+    run = tad("--backward", path, "--save", how, *flags)
+    assert run.returncode == 0, run.stderr
+    assert flags or "gradients proved" in run.stderr, run.stderr
+    return run.stdout
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_stored_is_loaded(name: str, tmp_path: Path) -> None:
+    """Fewer loops; the module proves as it lies there, and nothing of it counts as edited."""
+    text, _, _, _, loops, fewer = CASES[name]
+    path = tmp_path / "source.py"
+    path.write_text(text)
+    plain = module_of(path, "none", "--no-proof")
+    saving = module_of(
+        path, "auto", *(() if name in ("causal", "norm", "loss") else ("--no-proof",))
+    )
+    assert again(plain) == loops
+    assert again(saving) == fewer
+    assert " also stores `" not in plain
+    assert " also stores `" in saving
+    assert "4 bytes for each " in saving
+    assert path.read_text() == text
+    if name != "norm":
+        return
+    written = tmp_path / "source_backward.py"
+    written.write_text(saving)
+    check = tad("--check", "--grad", written)
+    assert " proved " in check.stdout, check.stdout
+    assert "gradient-function-edited" not in check.stdout
+    update = tad("--backward", path, "--save", "auto", "--update", "--no-proof")
+    assert update.returncode == 0, update.stderr
+    assert written.read_text() == saving
+
+
+@pytest.mark.parametrize("name", ["norm", "loss"])
+def test_gradients_are_those_without(name: str, tmp_path: Path, interpreter: Worker) -> None:
+    text, launcher, given, inputs, _, _ = CASES[name]
+    path = tmp_path / "source.py"
+    path.write_text(text)
+    found = []
+    for how in ("none", "auto"):
+        module = module_of(path, how, "--no-proof")
+        result = call_function(
+            module,
+            launcher,
+            given,
+            wrt=list(range(inputs)),
+            grad_outputs=[np.cos(np.arange(5.0)) if name == "loss" else np.cos(given[0])],
+            worker=interpreter,
+        )
+        found.append([*result.outputs, *result.gradients[:inputs]])
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[Runner]:
+    runner = Runner()
+    yield runner
+    runner.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong"),
+    [
+        ("attention", "top + tl.log(total))", "top + total)"),
+        ("norm", ", mean)", ", mean * 1.01)"),
+        ("loss", ", total)", ", total + 1.0)"),
+        ("norm", "    tl.store(mean_saved_ptr", "    # tl.store(mean_saved_ptr"),
+    ],
+)
+def test_a_wrong_value_is_refuted(
+    name: str, right: str, wrong: str, tmp_path: Path, runner: Runner
+) -> None:
+    """The backward is proved with what this forward stores, not with what it should have stored."""
+    path = tmp_path / f"{name}.py"
+    path.write_text(CASES[name][0])
+    (params,) = derived(path, "--save", "auto")[1].values()
+    assert params["saved"]
+    assert runner.ask("gradcheck", params)["status"] == "proved"
+    assert params["source"].count(right) == 1
+    params = {**params, "source": params["source"].replace(right, wrong)}
+    assert runner.ask("gradcheck", params)["status"] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("attend[(triton.cdiv(n, 16), heads)](q, k", "attend[(triton.cdiv(n, 16), heads)](*(q, k"),
+        ("    return o", "    print(attend)\n    return o"),
+        (
+            "    return o",
+            "    if n: attend[(3, heads)](q, k, v, o, n, 0.3, D=16, M=16, N=16)\n    return o",
+        ),
+        (
+            "@triton.jit",
+            "@triton.autotune([triton.Config({'M': 16}), triton.Config({'M': 32})], key=['n'])\n@triton.jit",
+        ),
+    ],
+    ids=["spread arguments", "another use", "a launch in one line", "a tuned block"],
+)
+def test_where_a_launch_cannot_pass_it_nothing_is_stored(
+    old: str, new: str, tmp_path: Path
+) -> None:
+    text = attention().replace(old, new)
+    if "*(q" in new:
+        text = text.replace("n, 0.3, D=16", "n, 0.3), D=16")
+    if "Config" in new:
+        text = text.replace("D=16, M=16, N=16", "D=16, N=16").replace(
+            "attend[(triton.cdiv(n, 16), heads)]",
+            "attend[lambda meta: (triton.cdiv(n, meta['M']), heads)]",
+        )
+    path = tmp_path / "source.py"
+    path.write_text(text)
+    run = tad("--backward", path, "--save", "auto", "--no-proof")
+    assert " also stores `" not in run.stdout
+    assert "attend_backward" in run.stdout
+
+
+def test_only_functions_pass_it(tmp_path: Path) -> None:
+    path = tmp_path / "source.py"
+    path.write_text(NORM)
+    run = tad("--backward", path, "--save", "auto", "--wrapper", "none")
+    assert run.returncode == 2
+    assert "--save auto needs" in run.stderr

@@ -132,6 +132,7 @@ static void add_log_sums(RowValueSearch *search, const Op *loop) {
 typedef struct RowValueUses {
     const Value *value, *other;
     bool are_behind;  // all of them are made into the other one
+    bool are_any;
 } RowValueUses;
 
 static intptr_t is_made_of(ValueWalk *walk, const Value *value) {
@@ -148,6 +149,7 @@ static bool visit_use(void *context, Op *op) {
     bool is_used = false;
     for (int i = 0; i < op->operand_count; i++) is_used |= op->operands[i] == uses->value;
     if (!is_used) return true;
+    uses->are_any = true;
     bool is_other = op->result_count == 1 && op->results[0] == uses->other;
     bool leads = op->result_count == 1 && !op->region_count &&
                  walk_from(uses->other, is_made_of, false, op->results[0]);
@@ -157,12 +159,15 @@ static bool visit_use(void *context, Op *op) {
 
 /// Whether the value only serves to make another of the candidates: then that one is the one to store.
 static bool is_covered(const RowValueSearch *search, const RowValue *candidate) {
+    if (candidate->is_log_sum) return false;
     for (LIST_EACH(int, i, search->found)) {
         const RowValue *other = &search->found.items[i];
-        if (other->value == candidate->value || other->is_log_sum || other->lanes.size) continue;
-        RowValueUses uses = {candidate->value, other->value, true};
+        if (other->value == candidate->value || other->is_log_sum ||
+            !str_equal(other->lanes, candidate->lanes))
+            continue;
+        RowValueUses uses = {candidate->value, other->value, true, false};
         region_walk(search->kernel->function->body, visit_use, &uses);
-        if (uses.are_behind) return true;
+        if (uses.are_any && uses.are_behind) return true;
     }
     return false;
 }

@@ -85,12 +85,12 @@ static bool is_absent(const Op *op, int index) {
     return !value || (value->constant && value->constant->kind == CONSTANT_NONE);
 }
 
-/// The scalar that a store of the forward leaves as it is, or NULL.
-static Value *stored_scalar(const Op *op, const Map *ours) {
+/// The number of a row, or of each row of a tile, that a store of the forward leaves as it is, or NULL.
+static Value *stored_number(const Op *op, const Map *ours) {
     if (op->code != OP_STORE || map_has_pointer(ours, op) || !is_absent(op, 2)) return NULL;
     Value *value = op->operands[1];
     if (value->op && value->op->code == OP_CAST) value = value->op->operands[0];
-    bool is_single = value->type.kind == TYPE_NUMBER && value->type.rank == 0 &&
+    bool is_single = value->type.kind == TYPE_NUMBER && value->type.rank <= 1 &&
                      value->type.element.code == DTYPE_FLOAT32 && !value->type.is_constexpr;
     if (!is_single || !value->op || value->op->parent != op->parent || op_is_in_loop(op))
         return NULL;
@@ -214,6 +214,12 @@ static Value *divisor_of(const Value *value) {
     return is_reciprocal ? op->operands[1] : NULL;
 }
 
+/// A store of a forward that was made to store more: each lane of each program has a place of its own.
+static bool is_own_store(const Differentiation *state, const Op *store) {
+    int index = parameter_of(state, pointer_root(store->operands[0]));
+    return index >= 0 && state->primal->parameters[index].is_saved;
+}
+
 static void load_instead(Differentiation *state, Op *store, Value *value) {
     Value *divisor = divisor_of(value);
     bool is_near = divisor && divisor->op && divisor->op->parent == store->parent;
@@ -252,8 +258,10 @@ void saved_values_load(Differentiation *state, const Map *ours) {
     region_walk(state->backward->body, visit_store, &stores);
     for (LIST_EACH(int, i, stores.found)) {
         Op *store = stores.found.items[i];
-        Value *value = stored_scalar(store, ours);
-        if (value && stored_value_stays(state, store, value, true))
+        Value *value = stored_number(store, ours);
+        // Lanes of a store that the author wrote may meet.
+        bool is_alone = value && (value->type.rank == 0 || is_own_store(state, store));
+        if (is_alone && stored_value_stays(state, store, value, true))
             load_instead(state, store, value);
     }
 }

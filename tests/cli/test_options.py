@@ -15,7 +15,7 @@ OPTIONS = (
     "--max-tokens --max-seconds --max-stalls --temperature --effort "
     "--merge --shard --results --backend --cost --card --sizes --severity --update-baseline --index "
     "--similar --top-k --min-sim --exclude --forget --json --examples --bench --csv --html --save-times "
-    "--compare-times --fail-slower --update --tune --phase --module --reference"
+    "--compare-times --fail-slower --update --tune --save --phase --module --reference"
 ).split()
 FORMATS = "full concise json github gitlab sarif junit".split()
 

@@ -92,6 +92,35 @@ def run(x, t):
 )
 
 
+TILES = (
+    HEAD
+    + """@triton.jit
+def tiles(x, w, y, m, n, eps, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    squares = tl.zeros([ROWS], tl.float32)
+    for start in range(0, n, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        inside = (rows[:, None] < m) & (cols[None, :] < n)
+        a = tl.load(x + rows[:, None] * n + cols[None, :], mask=inside, other=0.0).to(tl.float32)
+        squares += tl.sum(a * a, 1)
+    rstd = tl.rsqrt(squares / n + eps)
+    for start in range(0, n, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        inside = (rows[:, None] < m) & (cols[None, :] < n)
+        a = tl.load(x + rows[:, None] * n + cols[None, :], mask=inside, other=0.0).to(tl.float32)
+        b = tl.load(w + cols, mask=cols < n, other=0.0).to(tl.float32)
+        tl.store(y + rows[:, None] * n + cols[None, :], a * rstd[:, None] * b[None, :], mask=inside)
+
+
+def run(x, w):
+    y = torch.empty_like(x)
+    m, n = x.shape
+    tiles[(triton.cdiv(m, 4),)](x, w, y, m, n, 1e-5, ROWS=4, BLOCK=16)
+    return y
+"""
+)
+
+
 def attention(*changes: tuple[str, str]) -> str:
     """The kernel of the statistics' tests, which keeps its log-sum-exp for itself."""
     text = ATTENTION
@@ -115,6 +144,7 @@ CASES = {
     "a named grid": (attention(*NAMED_GRID), "attention", QKV, 3, 1, 0),
     "a grid of what is passed": (attention(*LAMBDA), "attention", QKV, 3, 1, 0),
     "norm": (NORM, "run", ROWS, 2, 2, 0),
+    "tiles of rows": (TILES, "run", ROWS, 2, 1, 0),
     "loss": (LOSS, "run", LABELS, 1, 2, 0),
 }
 
@@ -139,7 +169,9 @@ def test_what_is_stored_is_loaded(name: str, tmp_path: Path) -> None:
     path.write_text(text)
     plain = module_of(path, "none", "--no-proof")
     saving = module_of(
-        path, "auto", *(() if name in ("causal", "norm", "loss") else ("--no-proof",))
+        path,
+        "auto",
+        *(() if name in ("causal", "norm", "tiles of rows", "loss") else ("--no-proof",)),
     )
     assert again(plain) == loops
     assert again(saving) == fewer

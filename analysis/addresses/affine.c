@@ -236,9 +236,20 @@ static Form *form_wrap(Former *former, const Form *a, const Form *modulus, Value
     return form;
 }
 
+/// Whether the same numbers wrap around in both, at the same bounds.
+static bool wraps_alike(const Affine *a, const Affine *b) {
+    if (a->wrapped != b->wrapped || a->wrap_count != b->wrap_count) return false;
+    if (a->wrapped && !a->wrap_count) return false;
+    for (int i = 0; i < a->wrap_count; i++)
+        if (a->wraps[i].value != b->wraps[i].value ||
+            !poly_equal(a->wraps[i].modulus, b->wraps[i].modulus))
+            return false;
+    return true;
+}
+
 static bool form_equal(const Form *a, const Form *b) {
     if (!a->affine.known || !b->affine.known || a->root != b->root) return false;
-    if (a->affine.rank != b->affine.rank || a->affine.wrapped || b->affine.wrapped) return false;
+    if (a->affine.rank != b->affine.rank || !wraps_alike(&a->affine, &b->affine)) return false;
     for (int i = 0; i < a->affine.rank; i++)
         if (!poly_equal(a->affine.lane[i], b->affine.lane[i])) return false;
     return poly_equal(a->affine.base, b->affine.base);

@@ -200,6 +200,19 @@ static Value *bound_of(const Op *op, const Value *wrapped) {
     return is_wrap ? condition->operands[1] : NULL;
 }
 
+/// What both sides of a branch hand on, each in its own width (`if LONG: rows = rows.to(tl.int64)`), or NULL.
+static Value *widened_by(const Value *value) {
+    Value *ends[2];
+    const Op *op = value->op;
+    if (op->code != OP_IF) return NULL;
+    for (int r = 0; r < 2; r++) {
+        ends[r] = region_terminator(op->regions[r])->operands[value->index];
+        while (ends[r]->op && ends[r]->op->code == OP_CAST) ends[r] = ends[r]->op->operands[0];
+    }
+    bool is_outside = ends[0] == ends[1] && ends[0]->op && ends[0]->op->parent != op->regions[0];
+    return is_outside ? ends[0] : NULL;
+}
+
 static bool find_wrap(Padding *padding, Value *address, const Value *wrapped, WrapPlace *place) {
     const Op *op = address ? address->op : NULL;
     if (!op || !op->result_count || padding->left-- <= 0 || padding->depth > DEEPEST) return false;
@@ -210,6 +223,8 @@ static bool find_wrap(Padding *padding, Value *address, const Value *wrapped, Wr
     }
     bool found = false;
     padding->depth++;
+    Value *widened = widened_by(address);
+    if (widened) found = find_wrap(padding, widened, wrapped, place);
     for (int i = 0; i < op->operand_count && !found; i++) {
         found = op->operands[i] && op->operands[i]->type.rank &&
                 find_wrap(padding, op->operands[i], wrapped, place);
@@ -231,6 +246,12 @@ static Value *directed(Builder *b, Value *address, const Op *wrap, Value *direct
     if (!op || !address->type.rank) return address;
     Value *known = map_get_pointer(copies, address);
     if (known) return known;
+    Value *widened = widened_by(address);
+    if (widened) {
+        map_set_pointer(copies, widened, directed(b, widened, wrap, direct, copies));
+        op_clone(b, op, copies);
+        return map_get_pointer(copies, address);
+    }
     bool changes = false;
     for (int i = 0; i < op->operand_count; i++) {
         if (!op->operands[i]) continue;

@@ -196,6 +196,7 @@ def test_elements_that_wrap_around_are_masked_where_they_add_nothing() -> None:
     } == {
         "padding": ("proved", 0),
         "padding_of_products": ("proved", 0),
+        "padding_in_two_widths": ("proved", 0),
         "read_again": ("proved", 0),
         "added_elsewhere": ("proved", 0),
     }

@@ -31,6 +31,25 @@ def padding_of_products(x, w, y, m, n, k, B: tl.constexpr, C: tl.constexpr):
 
 
 @triton.jit
+def padding_in_two_widths(x, w, y, m, n, k, B: tl.constexpr, C: tl.constexpr, LONG: tl.constexpr):
+    """Rows and columns wrap around, and a flag says whether 32 bits hold their places."""
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    j = tl.program_id(1) * B + tl.arange(0, B)
+    rows, columns = i % m, j % n
+    if LONG:
+        rows = rows.to(tl.int64)
+        columns = columns.to(tl.int64)
+    total = tl.zeros((B, B), dtype=tl.float32)
+    for start in range(0, k, C):
+        t = start + tl.arange(0, C)
+        a = tl.load(x + rows[:, None] * k + t[None, :], mask=t[None, :] < k, other=0.0)
+        b = tl.load(w + columns[None, :] * k + t[:, None], mask=t[:, None] < k, other=0.0)
+        total += tl.dot(a, b)
+    inside = (n > j[None, :]) & (i[:, None] < m)
+    tl.store(y + i[:, None] * n + j[None, :], total, mask=inside)
+
+
+@triton.jit
 def read_again(x, y, m, p, B: tl.constexpr):
     """The store has a bound of its own, beyond that of the loads."""
     i = tl.program_id(0) * B + tl.arange(0, B)
@@ -59,6 +78,15 @@ def launch_padding_of_products(x, w):
     y = x.new_empty(x.shape[0], w.shape[0])
     grid = (triton.cdiv(x.shape[0], 16), triton.cdiv(w.shape[0], 16))
     padding_of_products[grid](x, w, y, x.shape[0], w.shape[0], x.shape[1], B=16, C=16)
+    return y
+
+
+def launch_padding_in_two_widths(x, w):
+    (m, k), n = x.shape, w.shape[0]
+    y = x.new_empty(m, n)
+    grid = (triton.cdiv(m, 16), triton.cdiv(n, 16))
+    long = x.numel() >= 2**31
+    padding_in_two_widths[grid](x, w, y, m, n, k, B=16, C=16, LONG=long)
     return y
 
 

@@ -39,6 +39,7 @@
 #include "autodiff/rewrite/tidy.h"
 #include "autodiff/schedule/reduction_kernel.h"
 #include "autodiff/schedule/schedule.h"
+#include "autodiff/schedule/tile_orders.h"
 #include "autodiff/schedule/wanted.h"
 #include "autodiff/stored/normalized.h"
 #include "autodiff/sweep/adjoint.h"
@@ -76,6 +77,7 @@ static void pass_simplify(Differentiation *state) {
     if (function_chain_quotients(state->primal)) function_share(state->primal);
     function_settle_known_branches(state->primal);
     function_hoist(state->primal);
+    if (tile_orders_straighten(state->arena, state->primal)) function_share(state->primal);
 }
 
 static void pass_last_blocks(Differentiation *state) {

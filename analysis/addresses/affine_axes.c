@@ -189,9 +189,10 @@ static void split_direct_use(Analysis *analysis, Value *axis) {
 
 /* ---- dimensions ---- */
 
-/// Also what is computed from a block size (`BLOCK // 2`) is one: it is no stride of its own.
+/// Also what is computed from a block size (`BLOCK // 2`) is one, and how many programs there are: it is no stride of its own.
 static intptr_t bounds_a_lane_or_step(ValueWalk *walk, const Value *atom) {
     const Analysis *analysis = walk->context;
+    if (atom->op && atom->op->code == OP_NUM_PROGRAMS) return true;
     for (int i = 0; i < analysis->tile.rank; i++)
         if (analysis->tile.dims[i] && poly_mentions(analysis->tile.dims[i], atom)) return true;
     for (int i = 0; i < analysis->mover_count; i++)
@@ -647,11 +648,57 @@ static const Poly *shared_out(Analysis *analysis, const Op *loop, Value *id, Val
     return poly_divide_exact(arena, share, step.base) ? step.base : poly_constant(arena, 1);
 }
 
+/// Whether a mask leaves out lanes at and beyond the end of the loop: it compares `variable + lane` with that, along the one axis of the
+/// tile whose lanes step as the variable does.
+static bool mask_ends(Analysis *analysis, const Value *mask, const Op *loop) {
+    const Op *op = mask ? mask->op : NULL;
+    if (!op) return false;
+    if (op->code == OP_AND || op->code == OP_LOGICAL_AND)
+        return mask_ends(analysis, op->operands[0], loop) ||
+               mask_ends(analysis, op->operands[1], loop);
+    if (op->code == OP_EXPAND_DIMS || op->code == OP_BROADCAST_TO || op->code == OP_CAST)
+        return mask_ends(analysis, op->operands[0], loop);
+    if (op->code != OP_LT && op->code != OP_GT) return false;
+    int side = op->code == OP_LT ? 0 : 1;
+    Affine number = affine_by(analysis->former, op->operands[side]);
+    Affine bound = affine_by(analysis->former, op->operands[1 - side]);
+    Affine end = affine_by(analysis->former, loop->operands[1]);
+    Value *variable = loop->regions[0]->arguments[0];
+    if (!number.known || number.wrapped || !bound.known || bound.rank || !end.known ||
+        !poly_equal(number.base, poly_atom(analysis->arena, variable)) ||
+        !poly_equal(bound.base, end.base))
+        return false;
+    const Poly *weight, *rest;
+    const Affine *offset = &analysis->access->offset;
+    if (!poly_split(analysis->arena, offset->base, variable, &weight, &rest)) return false;
+    int lanes = 0, alike = 0;
+    for (int i = 0; i < number.rank; i++) {
+        int64_t step;
+        if (poly_is_zero(number.lane[i])) continue;
+        const Poly *dim = op->operands[side]->type.dims[i];
+        if (!poly_is_constant(number.lane[i], &step) || step != 1 || !dim) return false;
+        lanes++;
+        for (int k = 0; k < offset->rank; k++)
+            alike += poly_equal(offset->lane[k], weight) && analysis->tile.dims[k] &&
+                     poly_equal(analysis->tile.dims[k], dim);
+    }
+    return lanes == 1 && alike == 1;
+}
+
+static const Value *mask_of(const Access *access) {
+    int index = op_parameter_index(access->op->code, STR("mask"));
+    return index >= 0 && index < access->op->operand_count ? access->op->operands[index] : NULL;
+}
+
 /// Whether programs along the axis touch different elements because of the iterations that they take of a loop around the access.
 static bool loop_owns(Analysis *analysis, int program_axis, const Op *loop) {
     Value *id = analysis->function->programs[program_axis];
     Value *count = analysis->function->program_counts[program_axis];
     const Poly *distance = shared_out(analysis, loop, id, count);
+    Affine step = affine_by(analysis->former, loop->operands[2]);
+    int64_t one;
+    bool is_least = distance && poly_is_constant(distance, &one) && one == 1;
+    if (is_least && mask_ends(analysis, mask_of(analysis->access), loop)) distance = step.base;
     if (!distance || !analysis->access->offset.known || analysis->too_many) return false;
     Value *variable = loop->regions[0]->arguments[0];
     if (axis_is_wrapped(analysis, variable)) return false;

@@ -522,11 +522,16 @@ static bool find_kept_axes(Differentiation *state, const FunctionAxes *axes,
                            const SharedStatement *shared, bool all, bool *summed) {
     Op *op = shared->statement.op;
     Candidate candidate = {.shared = shared, .op = op};
-    if (!shared->gradient->is_atomic || !adds_less_than_it_reads(state->arena, op)) return false;
+    if (!shared->gradient->is_atomic) return false;
     if (!find_axes(state, axes, &candidate, false)) {
         if (!all || !lanes_have_numbers(op)) return false;
         candidate.is_open = true;
     }
+    // There is room for few shares of what is as large as all that is read: then few programs would be at work where all share it, and
+    // each has loops or products to do.
+    bool is_dear = !adds_less_than_it_reads(state->arena, op), is_busy = false;
+    region_walk(state->backward->body, visit_busy, &is_busy);
+    if (is_dear && (all || (is_busy && !candidate.is_owned))) return false;
     // Lanes behind the end of a row may be those of another program that stores to the same slice.
     bool may_overrun = candidate.is_owned && op->operands[0]->type.rank > 0 &&
                        !statement_ends_rows(state->arena, op);

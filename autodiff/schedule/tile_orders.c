@@ -4,6 +4,7 @@
 
 #include "analysis/addresses/affine.h"
 #include "analysis/build/build.h"
+#include "autodiff/rewrite/copying.h"
 #include "autodiff/rewrite/rewrite.h"
 
 typedef LIST(Value *) Values;
@@ -13,7 +14,7 @@ typedef struct TileSearch {
     Arena *arena;
     Former *former;
     Values numbers;  // whole ones that are made of some id, in the order of the kernel
-    Value *id;
+    const Poly *id;
 } TileSearch;
 
 /// An order, and the values that are its rows and columns.
@@ -49,8 +50,7 @@ static bool divides(TileSearch *search, const Value *value, OpCode code, const P
 
 static bool divides_id(TileSearch *search, const Value *value, OpCode code, const Poly **divisor) {
     const Poly *above;
-    return divides(search, value, code, NULL, &above, divisor) &&
-           poly_equal(above, poly_atom(search->arena, search->id));
+    return divides(search, value, code, NULL, &above, divisor) && poly_equal(above, search->id);
 }
 
 /// Whether the kernel divides the id by one number alone.
@@ -78,7 +78,7 @@ static bool is_remainder(const Remainder *rest, const Poly *form) {
 
 static Remainder remainder_by(TileSearch *search, const Poly *quotient, const Poly *divisor) {
     Arena *arena = search->arena;
-    Remainder rest = {.id = poly_atom(arena, search->id)};
+    Remainder rest = {.id = search->id};
     const Poly *other;
     if (quotient)
         rest.difference = poly_subtract(arena, rest.id, poly_multiply(arena, quotient, divisor));
@@ -200,13 +200,14 @@ TileOrders tile_orders_open(Arena *arena, Function *function) {
     FunctionAxes axes = function_axes(arena, function);
     for (int axis = 0; axis < PROGRAM_AXES; axis++) {
         if (!axes.programs[axis]) continue;
-        TileSearch search = {
-            .arena = arena, .former = former_new(arena), .id = axes.programs[axis]};
+        TileSearch search = {.arena = arena,
+                             .former = former_new(arena),
+                             .id = poly_atom(arena, axes.programs[axis])};
         region_walk(function->body, visit_number, &search);
         TileFinding finding = {0};
         if (!find_groups(&search, &finding) && !find_rows(&search, &finding)) continue;
         orders.axes[axis] = finding.order;
-        orders.axes[axis].id = search.id;
+        orders.axes[axis].id = axes.programs[axis];
         hide_tiles(&search, function, &finding, axis);
     }
     return orders;
@@ -223,4 +224,94 @@ static bool visit_close(void *context, Op *op) {
 void tile_orders_close(Function *function) {
     region_walk(function->body, visit_close, NULL);
     function_drop_dead(function);
+}
+
+/* ---- orders of a grid ---- */
+
+typedef struct OrderUse {
+    TileSearch *search;
+    const TileFinding *finding;
+    int axes[2];  // of the grid: that of rows, and that of columns
+    Map seen;
+    bool uses_ids;
+} OrderUse;
+
+static bool is_number_of(const OrderUse *use, Value *value, int digit) {
+    const Poly *form = value->type.rank == 0 && value->type.kind == TYPE_NUMBER && value->op &&
+                               value->op->operand_count
+                           ? form_of(use->search, value)
+                           : NULL;
+    return form && poly_equal(form, digit ? use->finding->column : use->finding->row);
+}
+
+/// Notes whether a value is made of an id by anything but the row and the column.
+static void follow_value(OrderUse *use, Value *value) {
+    if (!value || value->constant || map_has_pointer(&use->seen, value)) return;
+    map_set_pointer(&use->seen, value, use);
+    if (is_number_of(use, value, 0) || is_number_of(use, value, 1)) return;
+    for (int i = 0; i < 2; i++) use->uses_ids |= value_is_program_id(value, use->axes[i]);
+    for (int i = 0; value->op && i < value->op->operand_count; i++)
+        follow_value(use, value->op->operands[i]);
+}
+
+static bool visit_use(void *context, Op *op) {
+    bool acts = op->region_count || !op->result_count ||
+                (op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC | EFFECT_ORDERED));
+    for (int i = 0; acts && i < op->operand_count; i++) follow_value(context, op->operands[i]);
+    return true;
+}
+
+/// The program's own number along an axis of the grid, as a value of this type.
+static Value *own_number(Function *function, Value *id, const Value *like) {
+    Op *first = function->body->first;
+    while (op_stays_at_start(first)) first = first->next;
+    Builder b = {.function = function, .region = function->body, .before = first};
+    bool is_alike = dtype_equal(like->type.element, id->type.element);
+    if (!id->name) id->name = like->name;
+    return is_alike ? id : build_binary(&b, OP_CAST, id, build_dtype(&b, like->type.element));
+}
+
+/// The program's own numbers stand for the row and the column of its tile.
+static void take_own_order(Function *function, const FunctionAxes *axes, const OrderUse *use) {
+    for (LIST_EACH(int, i, use->search->numbers)) {
+        Value *value = use->search->numbers.items[i];
+        for (int digit = 0; digit < 2; digit++) {
+            if (!is_number_of(use, value, digit)) continue;
+            Value *id = axes->programs[use->axes[digit]];
+            region_replace_uses(function->body, value, own_number(function, id, value));
+            break;
+        }
+    }
+    function_drop_dead(function);
+}
+
+bool tile_orders_straighten(Arena *arena, Function *function) {
+    FunctionAxes axes = function_axes(arena, function);
+    for (int row = 0; row < PROGRAM_AXES; row++)
+        for (int column = 0; column < PROGRAM_AXES; column++) {
+            if (row == column || !axes.programs[row] || !axes.programs[column] ||
+                !axes.program_counts[row] || !axes.program_counts[column])
+                continue;
+            const Poly *rows = poly_atom(arena, axes.program_counts[row]);
+            const Poly *columns = poly_atom(arena, axes.program_counts[column]);
+            const Poly *first = poly_multiply(arena, poly_atom(arena, axes.programs[row]), columns);
+            TileSearch search = {
+                .arena = arena,
+                .former = former_new(arena),
+                .id = poly_add(arena, first, poly_atom(arena, axes.programs[column]))};
+            region_walk(function->body, visit_number, &search);
+            TileFinding finding = {0};
+            if (!find_groups(&search, &finding) || !poly_equal(finding.order.rows, rows) ||
+                !poly_equal(finding.order.columns, columns))
+                continue;
+            OrderUse use = {.search = &search,
+                            .finding = &finding,
+                            .axes = {row, column},
+                            .seen = map_new(arena)};
+            region_walk(function->body, visit_use, &use);
+            if (use.uses_ids) continue;
+            take_own_order(function, &axes, &use);
+            return true;
+        }
+    return false;
 }

@@ -22,6 +22,9 @@ typedef struct TileOrders {
 
 /// Finds the orders, and makes an OP_TILE_INDEX of each row and each column, which hides how it is computed.
 TileOrders tile_orders_open(Arena *arena, Function *function);
+/// Where ids along two axes of the grid together number its own tiles in another order (`tl.swizzle2d`), and nothing else is made of
+/// these ids: each program takes the tile with its own numbers. The same programs run, as other ones. False where there are none.
+bool tile_orders_straighten(Arena *arena, Function *function);
 /// Takes the OP_TILE_INDEXes away again.
 void tile_orders_close(Function *function);
 

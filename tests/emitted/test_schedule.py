@@ -84,7 +84,7 @@ OWNERS = {
     "rows": (1, 0),
     "from_the_third_on": (2, 0),
     "some_rows": (1, 0),
-    "thrice": (2, 1),
+    "thrice": (2, 0),
     "beside_its_input": (1, 0),
     "tuned": (2, 0),
 }
@@ -220,6 +220,19 @@ def test_what_products_and_rows_share_besides_is_summed_apart() -> None:
     assert {
         kernel["name"]: (kernel["status"], kernel["atomics"]) for kernel in report["kernels"]
     } == {name: ("proved", atomics) for name, atomics in SHARED.items()}
+
+
+ENDS = {"splits_of_terms": 0, "splits_without_an_end": 1, "counted_turns": 0}
+
+
+def test_ranges_that_a_mask_ends_are_apart() -> None:
+    """Split terms whose blocks reach into the next split behind a mask, or without one, and turns counted in strides."""
+    report = json.loads(
+        tad("--check", "--grad", "--format", "json", FILE.with_name("ends.py")).stdout
+    )
+    assert {
+        kernel["name"]: (kernel["status"], kernel["atomics"]) for kernel in report["kernels"]
+    } == {name: ("proved", atomics) for name, atomics in ENDS.items()}
 
 
 LAST_BLOCKS = FILE.with_name("last_blocks.py")

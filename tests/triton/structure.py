@@ -224,29 +224,48 @@ def is_matmul(kernel: Structure) -> bool:
     )
 
 
+def without_casts(kernel: Structure, name: str) -> Op | None:
+    """What made a value, or what was cast to it."""
+    op = kernel.made.get(name)
+    while op and op.code == "cast":
+        op = kernel.made.get(op.operands[0])
+    return op
+
+
 def is_swizzled(kernel: Structure) -> bool:
-    """Rows and columns of the tile are both blocks that are counted by quotients and remainders of one number."""
+    """Tiles are launched in groups: a block is counted by a group's first, a quotient of the id, plus a remainder.
+
+    Ids that only number rows and columns in turn (`id // n`, `id % n`) are no such order.
+    """
     programs = kernel.results("program_id")
-    digits = {
+    quotients = {
         result
-        for op in kernel.coded("floordiv", "div", "mod")
+        for op in kernel.coded("floordiv", "div")
         for result in op.results
         if not op.rank and kernel.made_of(op.operands[:1], programs)
     }
+    regrouped = set[str]()
+    for op in kernel.coded("add"):
+        if op.rank or len(op.operands) < 2:
+            continue
+        for first, rest in (op.operands[:2], op.operands[1::-1]):
+            made = without_casts(kernel, rest)
+            is_rest = made is not None and made.code == "mod"
+            same = kernel.behind([first]) & kernel.behind([rest]) & programs
+            if is_rest and same and kernel.made_of([first], quotients):
+                regrouped.update(op.results)
     starts = {
         result
         for op in kernel.coded("mul")
         for result in op.results
-        if not op.rank and kernel.made_of(op.operands, digits)
+        if not op.rank and kernel.made_of(op.operands, regrouped)
     }
     lanes = kernel.results("arange")
-    counted = {
-        operand
+    return any(
+        operand in starts and (op.code == "tuple" or not lanes.isdisjoint(op.operands))
         for op in kernel.coded("add", "tuple")
         for operand in op.operands
-        if operand in starts and (op.code == "tuple" or not lanes.isdisjoint(op.operands))
-    }
-    return len(counted) > 1
+    )
 
 
 def is_norm(kernel: Structure) -> bool:
@@ -297,7 +316,7 @@ def has_state(kernel: Structure) -> bool:
 
 CLASSES = (
     ("attention-like", is_attention, "a product, less its maximum, through `exp` into a product"),
-    ("swizzled matmul", lambda k: is_matmul(k) and is_swizzled(k), "one number counts rows and columns of tiles"),
+    ("swizzled matmul", lambda k: is_matmul(k) and is_swizzled(k), "blocks of rows are launched in groups"),
     ("other matmul", is_matmul, "a loop adds up products of tiles that no product is in"),
     ("scan, recurrence", has_state, "a loop multiplies what it carries, or a scan runs"),
     ("other products", lambda k: bool(k.dots), "all else with `tl.dot`"),

@@ -527,11 +527,11 @@ static bool find_kept_axes(Differentiation *state, const FunctionAxes *axes,
         if (!all || !lanes_have_numbers(op)) return false;
         candidate.is_open = true;
     }
-    // There is room for few shares of what is as large as all that is read: then few programs would be at work where all share it, and
-    // each has loops or products to do.
+    // There is room for few shares of what is as large as all that is read: then few programs do the work, which loops and products
+    // would keep too busy.
     bool is_dear = !adds_less_than_it_reads(state->arena, op), is_busy = false;
     region_walk(state->backward->body, visit_busy, &is_busy);
-    if (is_dear && (all || (is_busy && !candidate.is_owned))) return false;
+    if (is_dear && (all || is_busy)) return false;
     // Lanes behind the end of a row may be those of another program that stores to the same slice.
     bool may_overrun = candidate.is_owned && op->operands[0]->type.rank > 0 &&
                        !statement_ends_rows(state->arena, op);

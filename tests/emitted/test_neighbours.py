@@ -14,7 +14,7 @@ ATOMICS = {
     "neighbours.py": {
         "row_before": 0,
         "row_behind": 0,
-        "taps": 1,  # those of its weights
+        "taps": 0,
         "elements_beside": 0,
         "rows_of_a_tile": 0,
         "other_batch_behind": 1,  # nobody knows whether the grid has the row behind the last

@@ -84,7 +84,7 @@ OWNERS = {
     "rows": (1, 0),
     "from_the_third_on": (2, 0),
     "some_rows": (1, 0),
-    "thrice": (2, 0),
+    "thrice": (2, 1),
     "beside_its_input": (1, 0),
     "tuned": (2, 0),
 }

@@ -12,6 +12,8 @@
 #include "autodiff/rewrite/copying.h"
 #include "autodiff/schedule/reductions.h"
 #include "autodiff/schedule/schedule.h"
+#include "autodiff/schedule/summed_programs.h"
+#include "autodiff/sharing/numbered.h"
 #include "autodiff/tape/tape.h"
 
 static bool is_loop(const Op *op) { return op_is_loop(op->code); }
@@ -519,7 +521,7 @@ bool statement_ends_rows(Arena *arena, Op *statement) {
 
 /// Axes of the grid along which programs keep what they add apart: all of them, where `all`.
 static bool find_kept_axes(Differentiation *state, const FunctionAxes *axes,
-                           const SharedStatement *shared, bool all, bool *summed) {
+                           const SharedStatement *shared, bool all, bool *summed, bool *is_owned) {
     Op *op = shared->statement.op;
     Candidate candidate = {.shared = shared, .op = op};
     if (!shared->gradient->is_atomic) return false;
@@ -536,19 +538,38 @@ static bool find_kept_axes(Differentiation *state, const FunctionAxes *axes,
     bool may_overrun = candidate.is_owned && op->operands[0]->type.rank > 0 &&
                        !statement_ends_rows(state->arena, op);
     if ((may_overrun || candidate.is_open) && !all) return false;
+    *is_owned |= candidate.is_owned;
     for (int axis = 0; axis < SUMMED_AXES; axis++) summed[axis] |= candidate.summed[axis];
     for (int axis = 0; axis < PROGRAM_AXES && all; axis++)
         summed[axis] |= axes->programs[axis] != NULL;
     return true;
 }
 
+/// Whether programs that have another share own elements apart from each other, also with two of the statements.
+static bool owners_are_apart(Differentiation *state, const FunctionAxes *axes,
+                             const SharedStatement *shared, int count, const bool *summed) {
+    Value *numbers[SUMMED_AXES];
+    int number_count = 0;
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        for (int digit = AXIS_WHOLE; digit < 2; digit++) {
+            if (!summed[summed_axis(axis, digit)]) continue;
+            Value *number = digit < 0 ? axes->programs[axis] : axes->tiles[axis][digit];
+            if (!number) return false;
+            numbers[number_count++] = number;
+        }
+    return numbered_are_apart(state, axes, shared, count, numbers, number_count,
+                              part_stride(state, shared->statement.gradient));
+}
+
 /// Adds the statements of one gradient to the plan, all or none.
 static void keep_shares_of(Differentiation *state, const FunctionAxes *axes,
                            const SharedStatement *shared, int count, bool all,
                            ReductionPlan *plan) {
-    bool summed[SUMMED_AXES] = {false};
+    bool summed[SUMMED_AXES] = {false}, is_owned = false;
     for (int i = 0; i < count; i++)
-        if (!find_kept_axes(state, axes, &shared[i], all, summed)) return;
+        if (!find_kept_axes(state, axes, &shared[i], all, summed, &is_owned)) return;
+    if (is_owned && !all && count > 1 && !owners_are_apart(state, axes, shared, count, summed))
+        return;
     for (int axis = 0; axis < SUMMED_AXES; axis++) plan->summed[axis] |= summed[axis];
     join_tile_axes(plan->summed);
     for (int i = 0; i < count; i++) LIST_PUSH(state->arena, &plan->statements, &shared[i]);

@@ -17,6 +17,7 @@ ATOMICS = {
         "taps": 0,
         "elements_beside": 0,
         "rows_of_a_tile": 0,
+        "scales_of_two_rows": 1,  # programs of one image meet
         "other_batch_behind": 1,  # nobody knows whether the grid has the row behind the last
         "sum_of_neighbours": 1,  # each reader would sum its row once more
     },

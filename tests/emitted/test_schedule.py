@@ -226,7 +226,7 @@ ENDS = {"splits_of_terms": 0, "splits_without_an_end": 1, "counted_turns": 0}
 
 
 def test_ranges_that_a_mask_ends_are_apart() -> None:
-    """Split terms whose blocks reach into the next split behind a mask, or without one, and turns counted in strides."""
+    """Blocks of terms that reach into the next split, behind a mask or without one, and turns counted in strides."""
     report = json.loads(
         tad("--check", "--grad", "--format", "json", FILE.with_name("ends.py")).stdout
     )

@@ -39,6 +39,16 @@ from tests.triton.structure import CLASSES, class_of, structures  # noqa: E402
 
 PAGE = REPOSITORY / "docs" / "atomics.md"
 LEFT_OUT = ("flag_gems",)  # each of its operations is there once a vendor
+LIMITS = (
+    "It counts kernels, not what their atomics cost: one addition a program counts as one for each element.",
+    "A kernel without atomics may still be slow: few programs may sum for all others.",
+    "It does not prove gradients, unless `--prove` is given. The reasons are the derivation's own words.",
+    "Kernels that are refused have no schedule, and are in no share.",
+    "Written backwards are told by their names, and left out. So is `flag_gems`: it has each operation once a vendor.",
+    "Programs that share elements through addresses from memory (scatters, paged keys) keep atomics.",
+    "So do heads that share keys where one id numbers batches and heads, or where lengths vary.",
+    "So do one tensor as both factors of a product, and tiles that data skip.",
+)
 DUMP_SECONDS = 300
 MOST_REASONS = 40
 
@@ -212,7 +222,13 @@ def document(rows: list[Schedule], packages: list[str], proved: bool) -> str:
         "",
         "## Why atomics are left",
         "",
+        f"The {MOST_REASONS} most frequent reasons. A kernel counts once for each that it has.",
+        "",
         *reasons(rows),
+        "",
+        "## What this does not do",
+        "",
+        *(f"- {text}" for text in LIMITS),
     ]
     return "\n".join(lines) + "\n"
 

@@ -7,12 +7,13 @@
 #include "autodiff/emit/emitted.h"
 #include "autodiff/saving/saving_text.h"
 
-enum { MOST_KERNELS = 8 };
+enum { MOST_KERNELS = 16 };  // with candidates: each is derived three times
 
 typedef struct SavingSearch {
     Arena *arena;
     const BackwardOptions *options;
     Saving found;
+    int kernels;  // that had candidates
 } SavingSearch;
 
 /// A kernel that stores some candidates, and what its backward then is.
@@ -140,7 +141,7 @@ static void save_for(SavingSearch *search, Str name) {
                       !kernel_of_backward(search->found.snapshot, kernel);
     if (!is_forward) return;
     RowValues all = saving_candidates(search->arena, search->found.snapshot, kernel);
-    if (!all.count) return;
+    if (!all.count || search->kernels++ >= MOST_KERNELS) return;
     const Backward *plain =
         backward_derive(search->arena, search->found.snapshot, kernel, search->options, NULL);
     if (plain->status != BACKWARD_DERIVED) return;
@@ -160,7 +161,7 @@ Saving saving_open(Arena *arena, const Snapshot *snapshot, const BackwardOptions
         Str name = snapshot->kernels.items[i].definition->name;
         if (!only || str_is(name, only)) LIST_PUSH(arena, &names, name);
     }
-    for (int i = 0; i < names.count && i < MOST_KERNELS; i++) save_for(&search, names.items[i]);
+    for (LIST_EACH(int, i, names)) save_for(&search, names.items[i]);
     return search.found;
 }
 

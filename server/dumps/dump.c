@@ -10,6 +10,7 @@
 #include "analysis/syntax/syntax_nodes.h"
 #include "autodiff/backward.h"
 #include "autodiff/passes.h"
+#include "autodiff/saving/saving.h"
 #include "base/escape.h"
 #include "codeactions/codeactions.h"
 #include "features/features.h"
@@ -44,6 +45,7 @@ typedef struct Dump {
     const Snapshot *snapshot;
     Str kernel;        // empty: all of them
     const char *card;  // whose peaks count, or NULL
+    bool is_saving;    // forwards store more (--save)
     Arena *arena;
 } Dump;
 
@@ -244,17 +246,32 @@ static void dump_launches(const Dump *dump) {
 
 // --- Schedules
 
+static void print_saved(const SavedValues *values, const Kernel *kernel) {
+    for (LIST_EACH(int, i, *values)) {
+        const SavedValue *saved = &values->items[i];
+        if (strcmp(saved->kernel, kernel->function->name) != 0) continue;
+        put("\nthe forward also stores `%s` in `%s`: 4 bytes for each %s\n", saved->value,
+            saved->parameter, saved->is_row ? "row" : "program");
+    }
+}
+
 static void dump_schedule(const Dump *dump) {
     bool is_first = true;
-    for (LIST_EACH(int, i, dump->snapshot->kernels)) {
-        const Kernel *kernel = &dump->snapshot->kernels.items[i];
+    Saving saving = {.snapshot = dump->snapshot};
+    if (dump->is_saving)
+        saving = saving_open(dump->arena, dump->snapshot, NULL,
+                             dump->kernel.size ? str_dup(dump->arena, dump->kernel) : NULL);
+    for (LIST_EACH(int, i, saving.snapshot->kernels)) {
+        const Kernel *kernel = &saving.snapshot->kernels.items[i];
         if (!is_wanted(dump, kernel) || !kernel_is_forward(kernel)) continue;
         Arena *arena = arena_new();
-        ScheduleReport report = schedule_report(arena, dump->snapshot, kernel, dump->card);
+        ScheduleReport report = schedule_report(arena, saving.snapshot, kernel, dump->card);
         put("%s%s", is_first ? "" : "\n", schedule_text(arena, &report));
+        print_saved(&saving.snapshot->saved, kernel);
         arena_free(arena);
         is_first = false;
     }
+    saving_close(&saving);
 }
 
 // --- Passes
@@ -301,6 +318,7 @@ static int dump_file(const Options *given, StageId stage, const PassRow *pass,
     Dump dump = {.pass = pass,
                  .arena = arena,
                  .card = given->card,
+                 .is_saving = given->saving == SAVING_AUTO,
                  .kernel = str_from(target.kernel ? target.kernel : "")};
     Str text;
     Error error = file_read(arena, target.path, &text);

@@ -282,3 +282,11 @@ def test_only_functions_pass_it(tmp_path: Path) -> None:
     run = tad("--backward", path, "--save", "auto", "--wrapper", "none")
     assert run.returncode == 2
     assert "--save auto needs" in run.stderr
+
+
+def test_the_schedule_says_what_is_stored(tmp_path: Path) -> None:
+    path = tmp_path / "source.py"
+    path.write_text(NORM)
+    said = "the forward also stores `mean` in `mean_saved_ptr`: 4 bytes for each program"
+    assert said in tad("--dump", "schedule", path, "--save", "auto").stdout
+    assert said not in tad("--dump", "schedule", path).stdout

@@ -168,14 +168,28 @@ typedef struct LaneChoice {
 
 typedef LIST(LaneChoice) LaneChoices;
 
+/// A number or a tile in the shape of a tile of addresses; NULL where it is of another rank, or the shape is not known.
+static Value *fill_shape(Builder *b, Value *tile, Type type) {
+    bool is_same = tile && tile->type.rank == type.rank;
+    for (int i = 0; is_same && i < type.rank; i++)
+        is_same = poly_equal(tile->type.dims[i], type.dims[i]);
+    if (!tile || is_same) return tile;
+    bool is_known = tile->type.rank == 0 || tile->type.rank == type.rank;
+    Value *shape = is_known ? build_shape(b, type) : NULL;
+    if (!shape) return NULL;
+    Value *full[] = {shape, tile, build_dtype(b, tile->type.element)};
+    return tile->constant ? build(b, OP_FULL, full, 3)
+                          : build_binary(b, OP_BROADCAST_TO, tile, shape);
+}
+
 /// A tile beside the address `base`, brought to the shape of `pointer`, which is an expression of `base`.
 static Value *spread_beside(Builder *b, const Value *pointer, const Value *base, Value *tile) {
-    if (pointer == base || !tile) return tile;
+    if (pointer == base || !tile) return fill_shape(b, tile, pointer->type);
     const Op *op = pointer->op;
     bool is_second = op->code == OP_ADD && op->operands[0]->type.kind != TYPE_POINTER;
     tile = spread_beside(b, op->operands[is_second], base, tile);
-    bool is_moved = op_has(op->code, TRAIT_LAYOUT);
-    if (!tile || !is_moved || op->operand_count > TYPE_MAX_RANK) return is_moved ? NULL : tile;
+    if (!tile || !op_has(op->code, TRAIT_LAYOUT)) return fill_shape(b, tile, pointer->type);
+    if (op->operand_count > TYPE_MAX_RANK) return NULL;
     Value *operands[TYPE_MAX_RANK] = {tile};
     for (int i = 1; i < op->operand_count; i++) operands[i] = op->operands[i];
     return build(b, op->code, operands, op->operand_count);
@@ -192,7 +206,7 @@ static bool lane_choices(Builder *b, Value *pointer, int depth, LaneChoices *fou
         return false;
     int first = found->count;
     if (is_parameter) {
-        LaneChoice all = {.root = base, .offset = build_int(b, 0)};
+        LaneChoice all = {.root = base};  // no offset: it begins there
         LIST_PUSH(b->function->arena, found, all);
     }
     for (int side = 0; where && side < 2; side++) {
@@ -207,12 +221,13 @@ static bool lane_choices(Builder *b, Value *pointer, int depth, LaneChoices *fou
     }
     for (int i = first; i < found->count; i++) {
         LaneChoice *choice = &found->items[i];
-        bool has_lanes = choice->lanes;
+        bool has_lanes = choice->lanes, has_offset = choice->offset;
         Value *distance = pointer_distance(b, pointer, base);
         choice->offset = spread_beside(b, pointer, base, choice->offset);
         choice->lanes = spread_beside(b, pointer, base, choice->lanes);
-        if (!distance || !choice->offset || (has_lanes && !choice->lanes)) return false;
-        choice->offset = build_binary(b, OP_ADD, choice->offset, distance);
+        if (!distance || has_offset != !!choice->offset || has_lanes != !!choice->lanes)
+            return false;
+        choice->offset = has_offset ? build_binary(b, OP_ADD, choice->offset, distance) : distance;
     }
     return found->count <= MOST_TENSORS;
 }

@@ -1,6 +1,8 @@
 """The lanes of an address choose among tensors: each has an access of its own, under the mask of its lanes."""
 
-# case: {"class": "views", "expect": "right", "call": "m.pick(q, a, b)", "inputs": {"q": [3, 4], "a": [5, 4], "b": [5, 4]}}
+# case: {"class": "views", "expect": "right", "call": "m.rows(q, a, b)", "inputs": {"q": [7], "a": [7], "b": [7]}}
+# case: {"expect": "right", "call": "m.scalar(q, a, b)", "inputs": {"q": [3], "a": [3, 4], "b": [3, 4]}}
+# case: {"expect": "right", "call": "m.pick(q, a, b)", "inputs": {"q": [3, 4], "a": [5, 4], "b": [5, 4]}}
 # case: {"expect": "right", "call": "m.pick_plain(q, a, b)", "inputs": {"q": [8], "a": [8], "b": [8]}}
 # case: {"expect": "right", "call": "m.pick_three(q, a, b, c)", "inputs": {"q": [7], "a": [7], "b": [7], "c": [7]}}
 # case: {"expect": "right", "call": "m.put(q)", "inputs": {"q": [7]}}
@@ -95,4 +97,35 @@ def catk(a, b, y, na, n, B: tl.constexpr):
 def cat(a, b):
     y = a.new_empty(a.numel() + b.numel())
     catk[(3,)](a, b, y, a.numel(), y.numel(), B=4)
+    return y
+
+
+@triton.jit
+def rowsk(q, a, b, y, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    v = tl.load(q + i, mask=i < n, other=0.0)
+    rows = tl.where((v > 0.1)[:, None], (a + i)[:, None], (b + n - 1 - i)[:, None])
+    w = tl.sum(tl.load(rows, mask=(i < n)[:, None], other=0.0), axis=1)
+    tl.store(tl.where(v > -0.2, y + i, y + n + i), w * v, mask=i < n)
+
+
+def rows(q, a, b):
+    y = q.new_zeros(2 * q.numel())
+    rowsk[(2,)](q, a, b, y, q.numel(), B=4)
+    return y
+
+
+@triton.jit
+def scalark(q, a, b, y, n, B: tl.constexpr):
+    r = tl.program_id(0)
+    i = tl.arange(0, B)
+    s = tl.load(q + r)
+    p = tl.where(s > 0, a, b)
+    v = tl.load((p + r * B + i)[None, :])
+    tl.store((y + r * B + i)[None, :], v * v * s)
+
+
+def scalar(q, a, b):
+    y = torch.empty_like(a)
+    scalark[(q.numel(),)](q, a, b, y, q.numel(), B=4)
     return y

@@ -234,6 +234,19 @@ const char *stored_output_text(Arena *arena, const LaunchPlan *plan, int paramet
     return text_with_grid(arena, text, grid);
 }
 
+/// The comparison of the indices that a launch stores at, or NULL.
+static const char *distinct_check(Arena *arena, const LaunchPlan *plan,
+                                  const Assumption *assumption, const char *grid, int indent) {
+    int most_axis;
+    if (grid_is_tuned(plan) || !is_said(plan, assumption->ranges, &most_axis) ||
+        !name_is_passed(plan, str_from(assumption->indices)))
+        return NULL;
+    const char *whole = most_axis > 0 ? arena_printf(arena, "(*%s, 1, 1)", grid) : grid;
+    const char *compared[] = {arena_printf(arena, "\"%s\"", assumption->of), assumption->indices,
+                              text_with_grid(arena, assumption->ranges, whole)};
+    return call_lines(arena, "_check_distinct", compared, 3, indent);
+}
+
 /// The check of an assumption, or NULL: it has none.
 static const char *assumption_check(Arena *arena, const LaunchPlan *plan,
                                     const Assumption *assumption, const char *grid, int indent) {
@@ -246,6 +259,7 @@ static const char *assumption_check(Arena *arena, const LaunchPlan *plan,
     const char *ascending[] = {arena_printf(arena, "\"%s\"", offsets ? offsets : ""), offsets,
                                programs};
     if (offsets) return call_lines(arena, "_check_ascending", ascending, 3, indent);
+    if (assumption->indices) return distinct_check(arena, plan, assumption, grid, indent);
     if (!lengths || grid_is_tuned(plan) || !is_said(plan, assumption->step, &most_axis) ||
         most_axis >= 0 || !name_is_passed(plan, str_from(lengths)))
         return NULL;
@@ -259,7 +273,8 @@ const char *offsets_check_text(Arena *arena, const LaunchPlan *plan, const char 
     for (int i = 0; i < plan->backward->assumption_count; i++) {
         const char *check =
             assumption_check(arena, plan, &plan->backward->assumptions[i], grid, indent);
-        if (check) buffer_printf(&out, "%*s%s\n", indent, "", check);
+        bool is_new = check && !strstr(buffer_text(&out), check);
+        if (is_new) buffer_printf(&out, "%*s%s\n", indent, "", check);
     }
     return buffer_text(&out);
 }

@@ -13,6 +13,7 @@
 #include "analysis/launches/launch_least.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/primal/activity.h"
+#include "autodiff/programs/distinct.h"
 #include "autodiff/programs/program_digits.h"
 #include "autodiff/programs/store_lanes.h"
 #include "autodiff/programs/store_wraps.h"
@@ -79,6 +80,11 @@ static Value *first_program(Differentiation *state, Op *store, Value *number, co
     return first;
 }
 
+static const char *stored_name(const Differentiation *state, const Op *store) {
+    const Value *root = pointer_root(store->operands[0]);
+    return root ? parameter_of_root(state, root)->name : "memory";
+}
+
 static void assume(Differentiation *state, const Op *store, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 static void assume(Differentiation *state, const Op *store, const char *format, ...) {
@@ -87,7 +93,13 @@ static void assume(Differentiation *state, const Op *store, const char *format, 
     const char *text = arena_vprintf(state->arena, format, arguments);
     va_end(arguments);
     LIST_PUSH(state->arena, &state->stores.assumptions,
-              (Assumption){.text = text, .range = store->range});
+              (Assumption){.text = text, .range = store->range, .of = stored_name(state, store)});
+}
+
+/// The Function compares the indices that tell where the store writes, if it can: of what was assumed last.
+static void have_compared(Differentiation *state, const Op *store) {
+    distinct_describe(state, store,
+                      &state->stores.assumptions.items[state->stores.assumptions.count - 1]);
 }
 
 /// Whether it is said already what a store assumes.
@@ -99,11 +111,6 @@ static bool is_assumed(const Differentiation *state, const Op *store) {
             return true;
     }
     return false;
-}
-
-static const char *stored_name(const Differentiation *state, const Op *store) {
-    const Value *root = pointer_root(store->operands[0]);
-    return root ? parameter_of_root(state, root)->name : "memory";
 }
 
 /// `if SPLITS == 1:` and the like: the grid is another one there.
@@ -165,11 +172,13 @@ static bool settle_axis(Differentiation *state, const Map *stored, Op *store, in
                    "the tiles of neighbouring programs along grid axis %d do not "
                    "share elements of `%s`",
                    axis, stored_name(state, store));
-        else if (place_is_read(store, axis) && !is_assumed(state, store))
+        else if (place_is_read(store, axis) && !is_assumed(state, store)) {
             assume(state, store,
                    "programs along grid axis %d, which read from memory where they store, do not "
                    "store to the same elements of `%s`",
                    axis, stored_name(state, store));
+            have_compared(state, store);
+        }
         return true;
     }
     DigitUse value = digits_of_value(arena, stored, store, axis);
@@ -251,9 +260,10 @@ static void settle_lanes(Differentiation *state, Op *store) {
                      "several lanes of this store write to one element of `%s`, and only one value "
                      "stays (%s): mask the others",
                      stored_name(state, store), lanes.why);
-    if (lanes.meeting == MEETING_POSSIBLE)
-        assume(state, store, "no two lanes of this store write to one element of `%s`: %s",
-               stored_name(state, store), lanes.why);
+    if (lanes.meeting != MEETING_POSSIBLE) return;
+    assume(state, store, "no two lanes of this store write to one element of `%s`: %s",
+           stored_name(state, store), lanes.why);
+    have_compared(state, store);
 }
 
 static bool any_active_addition(const Settling *settling) {

@@ -215,6 +215,9 @@ typedef struct Assumption {
     const char
         *lengths;  // the parameter whose elements end rows of `of`, as the Function checks; or NULL
     const char *step, *of;  // from one row to the next, in Python over the forward's arguments
+    const char *indices;    // the parameter whose elements differ, as the Function checks; or NULL
+    const char *
+        ranges;  // which of them: `[(step, length), ...]` in Python over the forward's arguments and `grid.0`
 } Assumption;
 
 /// Steps of the elements of one tensor that no launch of the file shows, and that the Function looks at: where two sums of the ranges

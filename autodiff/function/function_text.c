@@ -596,8 +596,11 @@ static const char *running_result(Arena *arena, const LaunchPlan *plan, int p,
 static const char *overlaps_text(Arena *arena, const LaunchPlan *plan, const char *name) {
     Texts reads = expanded_input_reads(arena, plan->backward, name), arguments = {0};
     LIST_PUSH(arena, &arguments, name);
+    int least = expanded_input_least_rank(arena, plan->backward, name),
+        most = expanded_input_rank(plan->backward, name);
     LIST_PUSH(arena, &arguments,
-              arena_printf(arena, "%d", expanded_input_rank(plan->backward, name)));
+              least < most ? arena_printf(arena, "range(%d, %d)", least, most + 1)
+                           : arena_printf(arena, "(%d,)", most));
     for (LIST_EACH(int, i, reads)) {
         const char *read = grid_text_alone(arena, plan, reads.items[i]);
         if (!read) return NULL;

@@ -4,6 +4,7 @@
 // place of its own, and autograd sums what belongs to one element of what was expanded.
 #include "autodiff/layouts/expanded_inputs.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "autodiff/layouts/tensor_strides.h"
@@ -121,6 +122,18 @@ int expanded_input_rank(const Backward *backward, const char *of) {
             if (stride) return stride->rank;
         }
     return 0;
+}
+
+int expanded_input_least_rank(Arena *arena, const Backward *backward, const char *of) {
+    int least = 1;
+    for (int axis = 0; axis < TYPE_MAX_RANK; axis++)
+        if (expanded_input_stride(backward, of, axis)) least = axis + 1;
+    Texts reads = expanded_input_reads(arena, backward, of);
+    for (LIST_EACH(int, i, reads)) {
+        int axis = (int)strtol(reads.items[i] + 1, NULL, 10);
+        if (axis + 1 > least) least = axis + 1;
+    }
+    return least;
 }
 
 /// Whether each kernel takes `name` for the stride of the input along `axis`, and has it where it has the input.

@@ -17,8 +17,9 @@ void expanded_inputs_settle(Backward *backward);
 /// The forward's parameter that is the stride of the input `of` along `axis`, where a copy in place of the input has its own; or NULL.
 const char *expanded_input_stride(const Backward *backward, const char *of, int axis);
 
-/// How many axes it has to have.
+/// How many axes it has to have: as many as the launches suggest, or fewer where the kernel has no index along the last ones.
 int expanded_input_rank(const Backward *backward, const char *of);
+int expanded_input_least_rank(Arena *arena, const Backward *backward, const char *of);
 /// How far kernels go along its axes, as far as no launch shows that it is as long: `(axis, length)`, in Python over the forward's
 /// arguments and `grid.0`.
 Texts expanded_input_reads(Arena *arena, const Backward *backward, const char *of);

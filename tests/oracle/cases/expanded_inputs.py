@@ -17,6 +17,8 @@
 # case: {"call": "m.attn_bias(q, k, b[:, None, None].expand(2, 5, 5))", "inputs": {"q": [2, 5, 4], "k": [2, 5, 4], "b": [2]}, "expect": "right"}
 # case: {"call": "m.attn_bias(q, k, b.expand(2, 5, 5))", "inputs": {"q": [2, 5, 4], "k": [2, 5, 4], "b": {"shape": [5, 5], "grad": false}}, "expect": "right"}
 # case: {"call": "m.flat(x.expand(4, 6), b)", "inputs": {"x": [6], "b": [4, 6]}, "expect": "right"}
+# case: {"call": "m.scaled(x, b.expand(6))", "inputs": {"x": [6], "b": [1]}, "expect": "right"}
+# case: {"call": "m.scaled(x.expand(6), b.expand(6)) * x", "inputs": {"x": [1], "b": []}, "expect": "right"}
 # case: {"call": "m.tuned(x, b.expand(4, 6))", "inputs": {"x": [4, 6], "b": [6]}, "expect": "right"}
 # case: {"call": "m.short(x, b.expand(3, 6))", "inputs": {"x": [4, 6], "b": [6]}, "expect": "right"}
 # case: {"call": "m.gated(x.expand(4, 6), b.expand(4, 6))", "inputs": {"x": [6], "b": [6]}, "expect": "right"}
@@ -270,3 +272,19 @@ def upd_kernel(x, b, N, sx, sb, B: tl.constexpr):
 def update(x, b):
     upd_kernel[(x.shape[0],)](x, b, x.shape[1], x.stride(0), b.stride(0), B=8)
     return x
+
+
+@triton.jit
+def scaled_kernel(x_ptr, b_ptr, y_ptr, n, step_x, step_b, BLOCK: tl.constexpr):
+    """One axis, whose step the launch passes."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i * step_x, mask=i < n)
+    tl.store(y_ptr + i, x * x * tl.load(b_ptr + i * step_b, mask=i < n), mask=i < n)
+
+
+def scaled(x, b):
+    y = torch.empty(x.shape, dtype=x.dtype)
+    scaled_kernel[(triton.cdiv(x.numel(), 4),)](
+        x, b, y, x.numel(), x.stride(0), b.stride(0), BLOCK=4
+    )
+    return y

@@ -53,6 +53,13 @@ static bool visit_alike(void *context, Value *value) {
     if (value->constant || map_has_pointer(&search->seen, value)) return true;
     map_set_pointer(&search->seen, value, search);
     if (value->op && value->op->code == OP_TILE_INDEX) return !is_summed_id(search->plan, value);
+    if (value->op && value->op->code == OP_IF) {  // other results may differ
+        for (int r = 0; r < 2; r++) {
+            const Op *end = region_terminator(value->op->regions[r]);
+            if (!visit_alike(search, end->operands[value->index])) return false;
+        }
+        return visit_alike(search, value->op->operands[0]);
+    }
     if (value->op)
         return !is_summed_id(search->plan, value) &&
                op_walk_captured(value->op, visit_alike, search);

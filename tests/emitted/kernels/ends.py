@@ -7,7 +7,18 @@ import triton.language as tl
 
 @triton.jit
 def splits_of_terms(
-    x, w, part, m, n, k, per, R: tl.constexpr, C: tl.constexpr, B: tl.constexpr, GROUP: tl.constexpr
+    x,
+    w,
+    part,
+    m,
+    n,
+    k,
+    per,
+    R: tl.constexpr,
+    C: tl.constexpr,
+    B: tl.constexpr,
+    GROUP: tl.constexpr,
+    LONG: tl.constexpr,
 ):
     """No split is a multiple of a block: what lies behind its end is the next one's."""
     pid = tl.program_id(0)
@@ -20,6 +31,8 @@ def splits_of_terms(
     height = min(rows - first, GROUP)
     i = (first + (pid % group) % height) * R + tl.arange(0, R)
     j = ((pid % group) // height) * C + tl.arange(0, C)
+    if LONG:
+        i, j = i.to(tl.int64), j.to(tl.int64)
     total = tl.zeros((R, C), dtype=tl.float32)
     for t0 in range(start, end, B):
         t = t0 + tl.arange(0, B)
@@ -68,7 +81,9 @@ def run_splits_of_terms(x, w):
     per = triton.cdiv(k, 3)
     part = x.new_empty(3, m, n)
     grid = (triton.cdiv(m, 16) * triton.cdiv(n, 16), 3)
-    splits_of_terms[grid](x, w, part, m, n, k, per, R=16, C=16, B=16, GROUP=2)
+    splits_of_terms[grid](
+        x, w, part, m, n, k, per, R=16, C=16, B=16, GROUP=2, LONG=x.numel() >= 2**31
+    )
     return part.sum(0)
 
 

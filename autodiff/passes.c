@@ -14,6 +14,7 @@
 #include "autodiff/finiteness/guard.h"
 #include "autodiff/finiteness/guard_stores.h"
 #include "autodiff/joins/joined_loops.h"
+#include "autodiff/joins/joined_sums.h"
 #include "autodiff/primal/active_outputs.h"
 #include "autodiff/primal/activity.h"
 #include "autodiff/primal/bits.h"
@@ -184,6 +185,8 @@ static void pass_one_element(Differentiation *state) {
     atomics_ask_for_one_element(state->backward);
     function_join_branches(state->backward);
 }
+
+static void pass_join_sums(Differentiation *state) { function_join_sums(state->backward); }
 
 static void pass_base_two(Differentiation *state) { function_take_base_two(state->backward); }
 

@@ -81,6 +81,7 @@ def edges(tmp_path_factory):
     return folder
 
 
+@pytest.mark.sampled(0.25)
 @pytest.mark.parametrize("name", EDGES)
 def test_at_the_edge_of_a_limit(name, edges):
     """No crash, no gradient that its proof finds wrong, and where something is missing, it is said."""

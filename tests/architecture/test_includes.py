@@ -65,7 +65,7 @@ ROOMS = {
         "rewrite": set(),
         "state": {"rewrite"},
         "products": {"rewrite", "state"},
-        "joins": {"rewrite", "state"},
+        "joins": {"addresses", "rewrite", "state"},
         "addresses": {"rewrite", "state"},
         "tape": {"addresses", "rewrite", "state"},
         "primal": {"tape", "addresses", "rewrite", "state"},

@@ -211,6 +211,7 @@ def cuda(request: pytest.FixtureRequest, stand_in: str) -> Iterator[Runner]:
     started.end()
 
 
+@pytest.mark.sampled(0.35)
 @pytest.mark.parametrize("name", KERNELS)
 def test_bit_by_bit_as_the_interpreter(name: str, cpu: Runner, cuda: Runner) -> None:
     wanted = cpu.ask("run", parameters(name))["result"]
@@ -250,6 +251,7 @@ TYPED = [
 ]
 
 
+@pytest.mark.sampled(0.35)
 @pytest.mark.parametrize(("name", "dtype"), TYPED)
 def test_numbers_of_their_own_types(name: str, dtype: str, cpu: Runner, cuda: Runner) -> None:
     given = parameters(name, None if name in KERNELS else ROUNDED.replace("TYPE", name))

@@ -281,6 +281,7 @@ def test_a_launch_that_is_not_understood_stays(
     assert (machine.folder / "k.py").read_text() == text
 
 
+@pytest.mark.sampled(0.3)
 @pytest.mark.parametrize(
     ("text", "says"),
     [

@@ -1,0 +1,79 @@
+"""A loop that only sums what an earlier loop loads, too, becomes part of that: a row is walked twice, not three times."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.emitted.plan import proved_module
+
+TEXT = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x, g, y, n, eps, B: tl.constexpr):
+    row = tl.program_id(0)
+    c = tl.arange(0, B)
+    scale = tl.load(g + row)
+    total = 0.0
+    for start in range(0, n, B):
+        at = start + c
+        a = tl.load(x + row * n + at, mask=at < n, other=0.0)
+        total += tl.sum(a)
+    mean = total / n
+    squares = 0.0
+    for start in range(0, n, B):
+        at = start + c
+        a = tl.load(x + row * n + at, mask=at < n, other=0.0)
+        d = tl.where(at < n, a - mean, 0.0)
+        squares += tl.sum(d * d)
+    rstd = 1 / tl.sqrt(squares / n + eps)
+    for start in range(0, n, B):
+        at = start + c
+        a = tl.load(x + row * n + at, mask=at < n, other=0.0)
+        tl.store(y + row * n + at, tl.sin((a - mean) * rstd) * scale, mask=at < n)
+
+
+def run(x, g, eps):
+    rows, n = x.shape
+    y = torch.empty_like(x)
+    kernel[(rows,)](x, g, y, n, eps, B=16)
+    return y
+"""
+NONE = ("", "")
+
+
+def loops(text: str) -> int:
+    """Loops of the kernel that stores the gradient of x, beside those that repeat the forward's."""
+    kernel = text.split("def kernel_backward(")[1].split("\n\n\n")[0]
+    return kernel.count("# back through the loop")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        NONE,
+        ("d * d)", "-d * d)"),
+        ("tl.where(at < n, a - mean, 0.0)", "tl.where(at < n, (a - mean) * 0.5, 0.0)"),
+    ],
+)
+def test_two_loops_are_left(change: tuple[str, str], tmp_path: Path) -> None:
+    assert change[0] in TEXT
+    assert loops(proved_module(tmp_path, TEXT.replace(*change))) == 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        # lanes that count are told by memory: there may be none, where the factor is no number
+        ("tl.where(at < n, a - mean, 0.0)", "tl.where(a > 0.25, a - mean, 0.0)"),
+        # the mean's gradient is read outside of the loops
+        ("mean = total / n", "mean = total / n + scale"),
+    ],
+)
+def test_three_loops_stay(change: tuple[str, str], tmp_path: Path) -> None:
+    assert change[0] in TEXT
+    assert loops(proved_module(tmp_path, TEXT.replace(*change))) == 3

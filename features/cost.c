@@ -137,6 +137,17 @@ static CostSummary summary_of(const KernelCosts *costs, const Card *card) {
     return summary;
 }
 
+/// What the roofline leaves of the other of the card's peaks: "at most 12 % of its arithmetic".
+static void put_other_peak(Buffer *out, const KernelCosts *costs, const CostSummary *summary,
+                           const Card *card) {
+    if (!card || summary->bound == BOUND_OPEN || !(summary->low > 0)) return;
+    double ridge = card_ridge(card, costs->cost);
+    bool is_memory = summary->bound == BOUND_MEMORY;
+    double share = 100 * (is_memory ? summary->high / ridge : ridge / summary->low);
+    buffer_printf(out, ", at most %.*f %% of its %s", share < 10, share,
+                  is_memory ? "arithmetic" : "bandwidth");
+}
+
 const char *cost_summary(Arena *arena, const Kernel *kernel, const char *card_name) {
     enum { LONGEST = 48 };
     if (!kernel->function || !kernel->understood) return NULL;
@@ -155,6 +166,7 @@ const char *cost_summary(Arena *arena, const Kernel *kernel, const char *card_na
     if (summary.low > 0)
         buffer_printf(&out, "%s%s", out.size ? ", " : "",
                       intensity_text(arena, summary.low, summary.high));
+    put_other_peak(&out, &costs, &summary, card);
     if (out.size && plain.is_type_open)
         buffer_printf(&out, " (at %d bytes an element)", COST_OPEN_BYTES);
     return out.size ? buffer_text(&out) : NULL;

@@ -18,6 +18,14 @@ const Card *card_find(Str name) {
     return NULL;
 }
 
+int64_t card_most_shared(int capability) {
+    int kib = 0;
+    for (int i = 0; i < CARDS; i++)
+        if (cards[i].capability == capability && cards[i].shared_kib > kib)
+            kib = cards[i].shared_kib;
+    return (int64_t)kib * 1024;
+}
+
 const char *card_names(Arena *arena) {
     Buffer out = buffer_new(arena);
     for (int i = 0; i < CARDS; i++) buffer_printf(&out, "%s%s", i ? ", " : "", cards[i].name);

@@ -16,6 +16,8 @@ typedef struct Card {
 
 /// NULL where there is none of that name.
 const Card *card_find(Str name);
+/// Bytes of shared memory that a program may have, on the most generous card of the compute capability; 0: there is none.
+int64_t card_most_shared(int capability);
 /// The names, ", " between.
 const char *card_names(Arena *arena);
 

@@ -112,9 +112,57 @@ def test_a_launch_takes_shared_memory(workspace: Workspace) -> None:
     assert shared(3, "t4") is None and shared(3, "mi300x") is None
 
 
+PRODUCT = (
+    HEADER
+    + """CONFIGS
+@triton.jit
+def product(a, b, c, K, M: tl.constexpr, N: tl.constexpr, B: tl.constexpr):
+    rows, columns, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, B)
+    acc = tl.zeros([M, N], dtype=tl.float32)
+    for start in range(0, K, B):
+        x = tl.load(a + rows[:, None] * K + (start + k)[None, :])
+        y = tl.load(b + (start + k)[:, None] * N + columns[None, :])
+        acc += tl.dot(x, y)
+    tl.store(c + rows[:, None] * N + columns[None, :], acc)
+
+
+def launch(a, b, c):
+    product[(1,)](a, b, c, a.shape[1]LAUNCH)
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "launch", "severities"),
+    [
+        ([], ", M=256, N=256, B=128, num_stages=4", ["warning"]),
+        (
+            [],
+            ", M=256, N=256, B=128, num_stages=2",
+            [],
+        ),  # above, by less than the estimate is sure of
+        ([], ", M=256, N=256, B=32, num_stages=4", []),
+        ([], ", M=256, N=256, B=size(a), num_stages=4", []),
+        ([128, 32], ", M=256, N=256", ["info"]),
+        ([128, 256], ", M=256, N=256", ["warning", "warning"]),
+    ],
+)
+def test_more_shared_memory_than_any_card_has(
+    workspace: Workspace, blocks: list[int], launch: str, severities: list[str]
+) -> None:
+    """An info where the tuner has others that fit: it leaves this one out."""
+    configs = ", ".join(f'triton.Config({{"B": {block}}}, num_stages=4)' for block in blocks)
+    tuned = f'@triton.autotune(configs=[{configs}], key=["K"])' if blocks else ""
+    workspace.write({"k.py": PRODUCT.replace("CONFIGS", tuned).replace("LAUNCH", launch)})
+    found = [one for one in workspace.check().json["diagnostics"] if one["name"] == "shared-memory"]
+    assert [one["severity"] for one in found] == severities
+    assert all("about 512 KiB" in one["message"] for one in found[:1])
+
+
 def test_the_card_of_the_folder(workspace: Workspace) -> None:
     workspace.write({"k.py": SCALE, "pyproject.toml": '[tool.tad]\ncard = "h100"\n'})
     assert "memory-bound on h100, up to 4*BLOCK bytes" in workspace.tad("--cost", "k.py").stdout
+    assert "FLOP a byte, at most 1.2 % of its arithmetic" in workspace.tad("--cost", "k.py").stdout
     assert "memory-bound on t4" in workspace.tad("--cost", "k.py", "--card", "t4").stdout
     workspace.write({"pyproject.toml": '[tool.tad]\ncard = "h1000"\n'})
     assert "pyproject.toml:2: `card` is one of a10g, a100" in workspace.check(".").stderr

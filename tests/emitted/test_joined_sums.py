@@ -1,4 +1,4 @@
-"""A loop that only sums what an earlier loop loads, too, becomes part of that: a row is walked twice, not three times."""
+"""A loop that only sums what an earlier one loads, too, becomes part of that: a row is walked twice, not thrice."""
 
 from __future__ import annotations
 

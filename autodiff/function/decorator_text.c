@@ -63,26 +63,33 @@ static bool is_assigned(const FunctionDefinition *kernel, int decorator) {
     return node_kind(around) == SYNTAX_ASSIGNMENT;
 }
 
-/// `autotune(...)(jit(kernel))`: the wrappers in a call, the outermost first.
-static void add_wrappers(Arena *arena, Wrappers *wrappers, SyntaxNode call, const char *made) {
+/// `autotune(...)(jit(kernel))`: the wrappers in a call, the outermost first. What they are around.
+static SyntaxNode add_wrappers(Arena *arena, Wrappers *wrappers, SyntaxNode call,
+                               const char *made) {
     SyntaxNode argument = call;
     for (int depth = 0; node_kind(argument) == SYNTAX_CALL && depth < 8; depth++) {
         LIST_PUSH(arena, wrappers, (Wrapper){node_field(argument, "function"), made});
         made = arena_printf(arena, "%s.fn", made);
         argument = node_child(node_field(argument, "arguments"), 0);
     }
+    return argument;
 }
 
 /// All wrappers of a kernel, the outermost first.
 static Wrappers wrappers_of(Arena *arena, const FunctionDefinition *kernel) {
     Wrappers wrappers = {0};
     Str alias = kernel_alias(kernel);
-    const char *made = str_dup(arena, alias.size ? alias : kernel->name);
+    if (!alias.size) alias = kernel->name;
+    const char *made = str_dup(arena, alias);
+    const Source *source = kernel->module->source;
     for (int i = kernel->decorators.count - 1; i >= 0; i--) {
         if (!is_assigned(kernel, i)) continue;
+        SyntaxNode left = node_field(node_parent(kernel->decorators.items[i]), "left");
+        if (!str_equal(node_text(source, left), alias)) continue;  // that is another one's
         int before = wrappers.count;
-        add_wrappers(arena, &wrappers, kernel->decorators.items[i], made);
+        SyntaxNode inner = add_wrappers(arena, &wrappers, kernel->decorators.items[i], made);
         for (; before < wrappers.count; before++) made = arena_printf(arena, "%s.fn", made);
+        alias = node_text(source, inner);
     }
     for (LIST_EACH(int, i, kernel->decorators)) {
         SyntaxNode node = kernel->decorators.items[i];

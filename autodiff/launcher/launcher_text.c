@@ -162,11 +162,11 @@ static const char *text_between(Arena *arena, const Module *module, Range range,
     return buffer_text(&out);
 }
 
-/// Why a launch is not the one that the Function makes, under all wrappers of the kernel; NULL: it is.
-static const char *wrapper_refusal(Arena *arena, const Module *module, const LaunchSite *site) {
+const char *launch_wrapper_refusal(Arena *arena, const Module *module, const LaunchSite *site) {
     Str alias = kernel_alias(site->kernel),
         callee = node_text(module->source, node_field(site->subscript, "value"));
-    if (!alias.size || !str_equal(callee, site->kernel->name)) return NULL;
+    if (!alias.size || str_equal(callee, alias) || !kernel_has_name(site->kernel, callee))
+        return NULL;
     return arena_printf(arena, "it launches `%.*s` without what `%.*s` has around it",
                         STR_ARGS(callee), STR_ARGS(alias));
 }
@@ -195,7 +195,7 @@ const char *launcher_text(Arena *arena, const Snapshot *snapshot, Range range,
         }
         if ((*why = scalar_refusal(arena, module, plan, site)) != NULL) return NULL;
         if ((*why = alias_refusal(arena, module, plan, site)) != NULL) return NULL;
-        if ((*why = wrapper_refusal(arena, module, site)) != NULL) return NULL;
+        if ((*why = launch_wrapper_refusal(arena, module, site)) != NULL) return NULL;
         BoundLaunch bound;
         Range call = launch_place(module, site);
         bool is_bound = launch_bind(arena, module, site, &bound);

@@ -268,6 +268,8 @@ void operator_plan_launch(Arena *arena, const Module *module, const LaunchSite *
                           OperatorPlan *plan, bool is_first) {
     BoundLaunch bound;
     if (!launch_bind(arena, module, site, &bound) || !site->launcher) return;
+    const char *other = launch_wrapper_refusal(arena, module, site);
+    if (other) refuse(plan, other);
     plan_options(arena, &bound, plan, is_first);
     plan_grid(arena, module, site, &bound, plan, is_first);
     for (int p = 0; p < site->kernel->parameter_count; p++) {

@@ -303,7 +303,7 @@ static void add_forward(Arena *arena, Buffer *out, const OperatorPlan *plan, con
     }
     if (plan->grid)
         add_body(out, "grid = ", plan->grid);  // its own line: the launch stays readable
-    add_launch(arena, out, plan, kernel_name, &call);
+    add_launch(arena, out, plan, plan->launch->callee, &call);
     add_body(out, "return ", value_of(arena, &outputs));
 }
 

@@ -145,6 +145,15 @@ static bool is_in_launch(const Module *module, Range range) {
     return false;
 }
 
+/// Whether a kernel is wrapped there: `name = triton.autotune(...)(kernel)`.
+static bool is_in_wrapper(const Source *source, const FunctionDefinition *kernel, Range range) {
+    for (LIST_EACH(int, i, kernel->decorators)) {
+        Range wrapper = node_range(source, kernel->decorators.items[i]);
+        if (range.start >= wrapper.start && range.end <= wrapper.end) return true;
+    }
+    return false;
+}
+
 /// A kernel is looked at (`kernel.best_config`), defined or bound, or only called by another.
 static bool is_harmless(const Module *module, SyntaxNode node) {
     SyntaxNode parent = node_parent(node);
@@ -175,8 +184,10 @@ static bool visit_stray(void *context, SyntaxNode node) {
         const ScopeEntry *own = map_get(&module->scope->names, name);
         bool is_rebound = own && own->kind == SCOPE_FUNCTION && !own->function->is_jit;
         if (is_rebound || (!search->is_launcher && !has_plan(search->writer, kernel))) continue;
-        if (is_in_launch(module, node_range(module->source, node)) || is_harmless(module, node))
-            continue;
+        Range range = node_range(module->source, node);
+        bool is_known = is_in_launch(module, range) || is_harmless(module, node) ||
+                        is_in_wrapper(module->source, kernel, range);
+        if (is_known) continue;
         search->kernel = kernel;
     }
     return true;

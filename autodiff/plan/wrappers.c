@@ -6,15 +6,41 @@
 #include "analysis/module/module_scope.h"
 #include "analysis/syntax/syntax_nodes.h"
 
-Str kernel_alias(const FunctionDefinition *kernel) {
-    Str name = {"", 0};
-    for (LIST_EACH(int, i, kernel->decorators)) {
-        SyntaxNode around = node_parent(kernel->decorators.items[i]);
-        SyntaxNode left = node_field(around, "left");
-        bool is_name =
-            node_kind(around) == SYNTAX_ASSIGNMENT && node_kind(left) == SYNTAX_IDENTIFIER;
-        if (is_name) name = node_text(kernel->module->source, left);
+/// The name that a wrapper of a kernel is assigned to, `name = triton.autotune(...)(kernel)`; empty: it is a decorator.
+static Str assigned_name(const FunctionDefinition *kernel, int decorator) {
+    SyntaxNode around = node_parent(kernel->decorators.items[decorator]);
+    SyntaxNode left = node_field(around, "left");
+    bool is_name = node_kind(around) == SYNTAX_ASSIGNMENT && node_kind(left) == SYNTAX_IDENTIFIER;
+    return is_name ? node_text(kernel->module->source, left) : (Str){"", 0};
+}
+
+static bool is_launched_as(const FunctionDefinition *kernel, Str name) {
+    const Module *module = kernel->module;
+    for (LIST_EACH(int, i, module->launches)) {
+        const LaunchSite *site = &module->launches.items[i];
+        SyntaxNode callee = node_field(site->subscript, "value");
+        if (site->kernel == kernel && str_equal(node_text(module->source, callee), name))
+            return true;
     }
+    return false;
+}
+
+bool kernel_has_name(const FunctionDefinition *kernel, Str name) {
+    if (str_equal(kernel->name, name)) return true;
+    for (LIST_EACH(int, i, kernel->decorators))
+        if (name.size && str_equal(assigned_name(kernel, i), name)) return true;
+    return false;
+}
+
+Str kernel_alias(const FunctionDefinition *kernel) {
+    Str name = {"", 0}, launched = {"", 0};
+    for (LIST_EACH(int, i, kernel->decorators)) {
+        Str assigned = assigned_name(kernel, i);
+        if (!assigned.size) continue;
+        name = assigned;
+        if (is_launched_as(kernel, assigned)) launched = assigned;
+    }
+    if (launched.size) name = launched;
     // `kernel_again = kernel`, and `kernel` is bound to something else behind that
     const Module *module = kernel->module;
     const ScopeEntry *own = map_get(&module->scope->names, kernel->name);

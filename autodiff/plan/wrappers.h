@@ -5,7 +5,10 @@
 #include "analysis/module/module.h"
 
 /// `tuned = wrapper(kernel)`: what the kernel is called under its outermost wrapper; empty where its own name has them all.
+/// Of several such names that stand side by side the one that is launched, the last of these where there are more.
 Str kernel_alias(const FunctionDefinition *kernel);
+/// Whether the kernel goes by this name, with or without wrappers.
+bool kernel_has_name(const FunctionDefinition *kernel, Str name);
 /// Whether the backward keeps the parameter although its body does not use it (autotune and heuristics ask for it by name).
 bool decorators_mention(const FunctionDefinition *kernel, const char *name, bool is_constexpr);
 /// Whether `kernel[grid](...)` takes a keyword of this name for itself: no launch can pass a parameter by it.

@@ -34,7 +34,29 @@ def fine(x):
 
 
 """
+TWO_TUNERS = """TUNED = True
+if TUNED:
+    FEW = [triton.Config({"BLOCK": 16})]
+    MANY = [triton.Config({"BLOCK": 32})]
+
+    @triton.jit
+    def tuned_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+        i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + i, mask=i < n)
+        tl.store(y_ptr + i, x * tl.math.exp(x), mask=i < n)
+
+    small = triton.autotune(configs=FEW, key=["n"])(tuned_kernel)
+    large = triton.autotune(configs=MANY, key=["n"])(tuned_kernel)
+
+
+def launcher(x):
+    y = torch.empty_like(x)
+    n = x.numel()
+    small[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](x, y, n)
+    return y
+"""
 FOLLOWED = {
+    "two_tuners": TWO_TUNERS,
     "named": """def launcher(x):
     n = x.numel()
     y = torch.empty_like(x)
@@ -83,6 +105,10 @@ def exp(x):
 """,
 }
 LEFT_OUT = {
+    # its Function launches the one of the two that comes last
+    "other_tuner": TWO_TUNERS
+    + "\n\ndef other"
+    + TWO_TUNERS.split("def launcher")[1].replace("small", "large"),
     "partial": """def launcher(x):
     y = torch.empty_like(x)
     run = functools.partial(square_kernel[(triton.cdiv(x.numel(), 16),)], BLOCK=16)

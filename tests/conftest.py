@@ -45,6 +45,14 @@ def sample_seed(config: pytest.Config) -> str:
     return seed_of_commit() if whole and not os.environ.get("TAD_ALL_ROWS") else ""
 
 
+def drawn(rows: list, share: float, seed: str) -> list:
+    """So many of them, at least one, in their order; all of them without a seed."""
+    if not seed:
+        return rows
+    taken = random.Random(seed).sample(range(len(rows)), max(1, round(share * len(rows))))
+    return [rows[i] for i in sorted(taken)]
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: object) -> None:
     """Tells a worker."""
@@ -77,8 +85,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for name, rows in tables.items():
         mark = rows[0].get_closest_marker("sampled")
         assert mark
-        count = max(1, round(mark.args[0] * len(rows)))
-        taken = random.Random(f"{seed} {name}").sample(rows, count)
-        left_out |= set(rows) - set(taken)
+        left_out |= set(rows) - set(drawn(rows, mark.args[0], f"{seed} {name}"))
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
     items[:] = [item for item in items if item not in left_out]

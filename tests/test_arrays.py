@@ -204,6 +204,7 @@ def test_arrays_take_their_sizes_from_the_one_place(resources):
     assert own <= survey.used, "OF_NO_KERNEL names what sizes no array"
 
 
+@pytest.mark.sampled(0.3)
 @pytest.mark.parametrize(
     ("code", "said"),
     [

@@ -44,6 +44,7 @@ CENTRED = "the sum is 0: the rows are centred"
 GAUGE = "softmax does not see a common shift"
 OWN = "nothing else adds to these elements before"
 WITHIN = "the labels of a proof lie within their rows"
+TWICE = "the program that is one too many stores what another does"
 FEWER = "fewer states are kept than there is room for"
 EQUAL = {
     "every = ((n + tape_steps)) // tape_steps": FEWER,
@@ -55,6 +56,8 @@ EQUAL = {
     "total = tl.sum(tl.where(mask, (x - mean) * 2.0, 0.0))": CENTRED,
     "total = tl.sum(tl.where(x_mask, quotient * (x - mean) * 4.0, 0.0))": CENTRED,
     "total = tl.sum(tl.where(x_mask, (x - mean) * 2.0, 0.0))": CENTRED,
+    "acc -= tl.sum(tl.where(mask, difference * 4.0, 0.0))": CENTRED,
+    "if (group <= groups):": TWICE,
     "programs = tl.cdiv((all_programs), seq_len)": "each batch has all positions",
     "h = h0": "the state is 0 before",
     "numerator = tl.exp(((x) + (tl.max(x, axis=0))))": GAUGE,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -256,6 +257,22 @@ def extremum(name: str) -> Callable[..., object]:
     return operation
 
 
+class Sorted(NamedTuple):
+    """What `sort` returns."""
+
+    values: Tensor
+    indices: Tensor
+
+
+def sort(x: Tensor, dim: int = -1) -> Sorted:
+    """In rising order; without a gradient."""
+    order = np.argsort(x.values, axis=dim, kind="stable")
+    values = np.take_along_axis(x.values, order, axis=dim)
+    return Sorted(
+        from_values(values, x.dtype, x.device), from_values(order, DTYPES["int64"], x.device)
+    )
+
+
 def matmul(left: Tensor, right: Tensor) -> Tensor:
     """The matrix product, batched; gradients by the transposes."""
     kind = promote(left, right)
@@ -386,7 +403,7 @@ def fill_functions() -> None:
         matmul=matmul, mm=matmul, bmm=matmul, mv=matmul, dot=matmul, where=where, softmax=softmax
     )
     FUNCTIONS.update(
-        log_softmax=log_softmax, clamp=clamp, cumsum=cumsum, allclose=allclose,
+        log_softmax=log_softmax, clamp=clamp, cumsum=cumsum, allclose=allclose, sort=sort,
         cat=join("cat", np.concatenate), stack=join("stack", np.stack),
         subtract=FUNCTIONS["sub"], multiply=FUNCTIONS["mul"], divide=FUNCTIONS["div"],
         negative=FUNCTIONS["neg"], absolute=FUNCTIONS["abs"], true_divide=FUNCTIONS["div"],

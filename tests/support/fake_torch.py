@@ -409,9 +409,15 @@ def torch_members() -> dict[str, object]:
         compile=decorator_with_options, promote_types=fake_operations_promote, LongTensor=Tensor,
         FloatTensor=Tensor, BoolTensor=Tensor, IntTensor=Tensor, Generator=object,
         get_default_dtype=lambda: DTYPES["float32"], is_autocast_enabled=lambda *a: False,
-        get_autocast_gpu_dtype=lambda: DTYPES["float16"],
+        get_autocast_gpu_dtype=lambda: DTYPES["float16"], _assert_async=assert_async,
     )  # fmt: skip
     return members
+
+
+def assert_async(condition: Tensor) -> None:
+    """An error at once, where PyTorch's comes with the next wait."""
+    if not condition.values.all():
+        raise RuntimeError("Expected Tensor with single nonzero value, but got zero")
 
 
 def empty_strided(size: Sequence[int], stride: Sequence[int], **options: object) -> Tensor:

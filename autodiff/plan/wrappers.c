@@ -92,7 +92,12 @@ static bool visit_named(void *context, SyntaxNode node) {
     return true;
 }
 
-bool name_is_of_launch(Str name) { return str_is(name, "grid") || str_is(name, "warmup"); }
+bool name_is_of_launch(Str name) {
+    static const char *const names[] = {"grid", "warmup", "device", "device_type", "stream"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (str_is(name, names[i])) return true;
+    return false;
+}
 
 bool decorators_mention(const FunctionDefinition *kernel, const char *name, bool is_constexpr) {
     if (!kernel->is_autotuned && !kernel->has_heuristics) return false;

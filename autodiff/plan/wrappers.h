@@ -11,7 +11,7 @@ Str kernel_alias(const FunctionDefinition *kernel);
 bool kernel_has_name(const FunctionDefinition *kernel, Str name);
 /// Whether the backward keeps the parameter although its body does not use it (autotune and heuristics ask for it by name).
 bool decorators_mention(const FunctionDefinition *kernel, const char *name, bool is_constexpr);
-/// Whether `kernel[grid](...)` takes a keyword of this name for itself: no launch can pass a parameter by it.
+/// Whether `kernel[grid](...)` takes a keyword of this name for itself, or refuses it: no launch can pass a parameter by it.
 bool name_is_of_launch(Str name);
 /// Whether a function that launches the kernel names the parameter in a string: its grid may ask for it, as `meta["n"]`.
 bool launchers_mention(const FunctionDefinition *kernel, const char *name);

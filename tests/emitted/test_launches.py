@@ -182,3 +182,24 @@ def test_left_out(name: str, wrapper: str, tmp_path: Path) -> None:
     assert "fine" in functions
     assert not functions & {"launcher", "lost"}
     assert "`launcher` is left out: " in (ast.get_docstring(tree) or "")
+
+
+@pytest.mark.parametrize("name", ["grid", "warmup", "device", "device_type", "stream"])
+def test_no_launch_has_a_keyword_that_triton_takes(name: str, tmp_path: Path) -> None:
+    """`kernel[grid](device=...)` is an error of Triton, whatever the kernel's parameters are called."""
+    text = f"""@triton.jit
+def scale_kernel(x_ptr, y_ptr, n, {name}, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(y_ptr + i, tl.load(x_ptr + i, mask=i < n) * {name}, mask=i < n)
+
+
+def launcher(x, factor):
+    y = torch.empty_like(x)
+    scale_kernel[(1,)](x, y, x.numel(), factor, BLOCK=64)
+    return y
+"""
+    tree = ast.parse(module_of(tmp_path / "kernels.py", text, "autograd"))
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
+    launches = [call for call in calls if isinstance(call.func, ast.Subscript)]
+    assert any("scale_kernel" in ast.unparse(call.func) for call in launches)
+    assert name not in {keyword.arg for call in launches for keyword in call.keywords}

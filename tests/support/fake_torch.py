@@ -414,10 +414,10 @@ def torch_members() -> dict[str, object]:
     return members
 
 
-def assert_async(condition: Tensor) -> None:
+def assert_async(condition: Tensor, said: str) -> None:
     """An error at once, where PyTorch's comes with the next wait."""
     if not condition.values.all():
-        raise RuntimeError("Expected Tensor with single nonzero value, but got zero")
+        raise RuntimeError(said)
 
 
 def empty_strided(size: Sequence[int], stride: Sequence[int], **options: object) -> Tensor:

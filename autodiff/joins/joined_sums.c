@@ -310,11 +310,15 @@ static Op *loop_before(const Op *second) {
 
 void function_join_sums(Function *function) {
     Loops loops = {.arena = function->arena};
-    bool joined = false;
+    bool tried = false, joined = false;
     region_walk(function->body, visit, &loops);
     for (LIST_EACH(int, i, loops.ops)) {
         Op *first = loop_before(loops.ops.items[i]);
+        tried |= first != NULL;
         if (first && join_sums(function, first, loops.ops.items[i])) joined = true;
     }
-    if (joined) function_clean(function);
+    if (joined)
+        function_clean(function);
+    else if (tried)
+        function_drop_dead(function);  // what was made in vain
 }

@@ -557,10 +557,6 @@ static bool owners_are_apart(Differentiation *state, const FunctionAxes *axes,
                              const SharedStatement *shared, int count, const bool *summed) {
     Value *numbers[SUMMED_AXES];
     int number_count = 0;
-    bool has_others = false;  // programs with the same share, that is
-    for (int axis = 0; axis < PROGRAM_AXES; axis++)
-        has_others |= axes->programs[axis] && !summed[summed_axis(axis, AXIS_WHOLE)];
-    if (!has_others) return true;
     for (int axis = 0; axis < PROGRAM_AXES; axis++)
         for (int digit = AXIS_WHOLE; digit < 2; digit++) {
             if (!summed[summed_axis(axis, digit)]) continue;
@@ -579,7 +575,6 @@ static void keep_shares_of(Differentiation *state, const FunctionAxes *axes,
     bool summed[SUMMED_AXES] = {false}, is_owned = false;
     for (int i = 0; i < count; i++)
         if (!find_kept_axes(state, axes, &shared[i], all, summed, &is_owned)) return;
-    join_tile_axes(summed);
     if (is_owned && !all && count > 1 && !owners_are_apart(state, axes, shared, count, summed))
         return;
     for (int axis = 0; axis < SUMMED_AXES; axis++) plan->summed[axis] |= summed[axis];

@@ -27,7 +27,6 @@ ATOMICS = {
         "scales_by_channel": 0,
         "query_of_splits": 0,
         "scale_below_a_flag": 0,
-        "both_factors": 0,
         "scale_of_even_programs": 0,
     },
 }

@@ -4,7 +4,6 @@
 # case: {"class": "slices", "call": "m.run_scale_of_a_row(x, scale)", "inputs": {"x": [3, 37], "scale": [3]}}
 # case: {"class": "slices", "call": "m.run_scales_by_channel(x, scale, shift)", "inputs": {"x": [3, 2, 19], "scale": [2], "shift": [2]}}
 # case: {"class": "slices", "call": "m.run_query_of_splits(q, k)", "inputs": {"q": [2, 8], "k": [2, 11, 8]}}
-# case: {"class": "slices", "call": "m.run_both_factors(x)", "inputs": {"x": [19, 7]}}
 # case: {"class": "slices", "call": "m.run_scale_of_even_programs(x, scale)", "inputs": {"x": [37], "scale": [1]}}
 
 import torch
@@ -61,20 +60,6 @@ def scale_below_a_flag(x, scale, y, n, SCALED: tl.constexpr, B: tl.constexpr):
 
 
 @triton.jit
-def both_factors(x, y, n, k, B: tl.constexpr, K: tl.constexpr):
-    """Rows of one tensor are those of the tile and its columns: each program has shares apart from all others."""
-    i = tl.program_id(0) * B + tl.arange(0, B)
-    j = tl.program_id(1) * B + tl.arange(0, B)
-    total = tl.zeros((B, B), dtype=tl.float32)
-    for start in range(0, k, K):
-        t = start + tl.arange(0, K)
-        a = tl.load(x + i[:, None] * k + t, mask=(i[:, None] < n) & (t < k), other=0.0)
-        b = tl.load(x + j[:, None] * k + t, mask=(j[:, None] < n) & (t < k), other=0.0)
-        total += tl.dot(a, tl.trans(b))
-    tl.store(y + i[:, None] * n + j, tl.exp(total), mask=(i[:, None] < n) & (j < n))
-
-
-@triton.jit
 def scale_of_even_programs(x, scale, y, n, B: tl.constexpr):
     pid = tl.program_id(0)
     i = pid * B + tl.arange(0, B)
@@ -121,12 +106,4 @@ def run_scale_below_a_flag(x, scale):
 def run_scale_of_even_programs(x, scale):
     y = torch.empty_like(x)
     scale_of_even_programs[(triton.cdiv(x.numel(), 16),)](x, scale, y, x.numel(), B=16)
-    return y
-
-
-def run_both_factors(x):
-    n, k = x.shape
-    y = x.new_empty(n, n)
-    grid = (triton.cdiv(n, 16), triton.cdiv(n, 16))
-    both_factors[grid](x, y, n, k, B=16, K=16)
     return y

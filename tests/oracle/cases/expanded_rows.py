@@ -4,7 +4,6 @@
 # case: {"expect": "right", "call": "m.heads(q, k.expand(2, 3, 4))", "inputs": {"q": [2, 3, 4], "k": [3, 4]}}
 # case: {"expect": "right", "call": "m.heads(q[:1], k.expand(1, 3, 4))", "inputs": {"q": [2, 3, 4], "k": [3, 4]}}
 # case: {"expect": "right", "call": "m.heads(q[:1], k[None].expand(1, 3, 4))", "inputs": {"q": [2, 3, 4], "k": [3, 4]}}
-# case: {"call": "m.flat_heads(q, k.expand(2, 3, 4))", "inputs": {"q": [2, 3, 4], "k": [3, 4]}}
 # case: {"call": "m.flat_heads(q, k)", "inputs": {"q": [2, 3, 4], "k": [2, 3, 4]}}
 # case: {"call": "m.shared_stride(x.expand(3, 5), z)", "inputs": {"x": [5], "z": [3, 5]}}
 # case: {"call": "m.shared_stride(x, z.expand(3, 5))", "inputs": {"x": [3, 5], "z": [5]}}

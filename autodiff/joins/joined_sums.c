@@ -54,8 +54,8 @@ static bool has_late_operand(const SumJoining *join, const Op *op, int depth) {
 /// Whether a value needs one that is not there yet. True also where it takes long to tell.
 static bool is_late(const SumJoining *join, const Value *value, int depth) {
     if (map_has_pointer(&join->copies, value)) return false;
-    if (depth == 0 || !region_defines(body(join->second), value)) return true;
-    return value->op && has_late_operand(join, value->op, depth);
+    if (depth == 0 || !value->op || !region_defines(body(join->second), value)) return true;
+    return has_late_operand(join, value->op, depth);
 }
 
 /// A number from outside of the loop.
@@ -150,7 +150,7 @@ static Value *stripped(SumJoining *join, Value *value, LateFactors *factors, int
         inner = stripped(join, op->operands[1], factors, depth - 1);
         if (inner)
             inner = build_ternary(&join->b, OP_WHERE, copied(join, op->operands[0]), inner,
-                                  op->operands[2]);
+                                  copied(join, op->operands[2]));
         break;
     default: break;
     }
@@ -207,21 +207,22 @@ static bool have_one_range(const Op *a, const Op *b) {
     return a->keyword_count == 0 && b->keyword_count == 0;
 }
 
+/// The loop, branch or other op beside the second loop that an op is in; NULL: the op is beside it itself, or elsewhere.
+static const Op *around(const SumJoining *join, const Op *op) {
+    for (const Op *outer = op->parent->parent; outer; outer = outer->parent->parent)
+        if (outer->parent == join->second->parent) return outer;
+    return NULL;
+}
+
 /// Whether what reads a number does so in iterations of a loop over this range, or makes numbers that only such iterations read.
 static bool is_read_in_iterations(const SumJoining *join, const Value *value, int depth) {
     const OpList *readers = value_readers(&join->readers, value);
     for (LIST_EACH(int, i, *readers)) {
-        const Op *op = readers->items[i];
-        bool is_here = op->parent == join->second->parent;
-        for (const Region *region = op->parent; region && !is_here;) {
-            const Op *loop = region->parent;
-            if (!loop) return false;
-            if (loop->parent == join->second->parent)
-                return loop->code == OP_FOR && have_one_range(loop, join->second) ? true : false;
-            region = loop->parent;
-        }
-        if (is_here && (depth == 0 || !op_is_pure(op) || op->result_count != 1 ||
-                        !is_read_in_iterations(join, op->results[0], depth - 1)))
+        const Op *op = readers->items[i], *loop = around(join, op);
+        if (loop && loop->code == OP_FOR && have_one_range(loop, join->second)) continue;
+        bool is_made_into_another = op->parent == join->second->parent && depth > 0 &&
+                                    op_is_pure(op) && op->result_count == 1;
+        if (!is_made_into_another || !is_read_in_iterations(join, op->results[0], depth - 1))
             return false;
     }
     return true;

@@ -72,6 +72,7 @@ def test_two_loops_are_left(change: tuple[str, str], tmp_path: Path) -> None:
         ("tl.where(at < n, a - mean, 0.0)", "tl.where(a > 0.25, a - mean, 0.0)"),
         # the mean's gradient is read outside of the loops
         ("mean = total / n", "mean = total / n + scale"),
+        ("total = 0.0", "total = scale.to(tl.float32)"),
     ],
 )
 def test_three_loops_stay(change: tuple[str, str], tmp_path: Path) -> None:

@@ -38,6 +38,16 @@ bool byte_is_word(char c) {
            (unsigned char)c >= 0x80;
 }
 
+bool str_has_word(Str text, Str word) {
+    for (size_t i = 0; i + word.size <= text.size; i++) {
+        if (memcmp(text.data + i, word.data, word.size) != 0) continue;
+        bool starts = i == 0 || !byte_is_word(text.data[i - 1]);
+        if (starts && (i + word.size == text.size || !byte_is_word(text.data[i + word.size])))
+            return true;
+    }
+    return false;
+}
+
 bool str_is_name(Str text) {
     for (size_t i = 0; i < text.size; i++)
         if (!byte_is_word(text.data[i])) return false;

@@ -27,6 +27,8 @@ static inline bool str_is(Str a, const char *text) {
 bool str_starts(Str a, const char *prefix);
 bool str_ends(Str a, const char *suffix);
 bool str_contains(Str text, Str part);
+/// Whether the part stands somewhere with no byte of a word on either side.
+bool str_has_word(Str text, Str word);
 /// A letter, digit or underscore of a Python name. Any byte of a character beyond ASCII counts.
 bool byte_is_word(char c);
 /// Words without a digit in front: the shape of a Python name.

@@ -685,11 +685,6 @@ static bool mask_ends(Analysis *analysis, const Value *mask, const Op *loop) {
     return lanes == 1 && alike == 1;
 }
 
-static const Value *mask_of(const Access *access) {
-    int index = op_parameter_index(access->op->code, STR("mask"));
-    return index >= 0 && index < access->op->operand_count ? access->op->operands[index] : NULL;
-}
-
 /// Whether programs along the axis touch different elements because of the iterations that they take of a loop around the access.
 static bool loop_owns(Analysis *analysis, int program_axis, const Op *loop) {
     Value *id = analysis->function->programs[program_axis];
@@ -698,7 +693,7 @@ static bool loop_owns(Analysis *analysis, int program_axis, const Op *loop) {
     Affine step = affine_by(analysis->former, loop->operands[2]);
     int64_t one;
     bool is_least = distance && poly_is_constant(distance, &one) && one == 1;
-    if (is_least && mask_ends(analysis, mask_of(analysis->access), loop)) distance = step.base;
+    if (is_least && mask_ends(analysis, analysis->access->mask, loop)) distance = step.base;
     if (!distance || !analysis->access->offset.known || analysis->too_many) return false;
     Value *variable = loop->regions[0]->arguments[0];
     if (axis_is_wrapped(analysis, variable)) return false;

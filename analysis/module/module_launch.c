@@ -258,15 +258,6 @@ typedef struct NamedSearch {
     bool is_bound_again;  // the name, or one that the grid reads
 } NamedSearch;
 
-static bool has_word(Str text, Str word) {
-    for (size_t i = 0; i + word.size <= text.size; i++) {
-        bool starts = i == 0 || !byte_is_word(text.data[i - 1]);
-        bool ends = i + word.size == text.size || !byte_is_word(text.data[i + word.size]);
-        if (starts && ends && memcmp(text.data + i, word.data, word.size) == 0) return true;
-    }
-    return false;
-}
-
 static bool visit_named(void *context, SyntaxNode node) {
     NamedSearch *search = context;
     const Source *source = search->module->source;
@@ -285,7 +276,7 @@ static bool visit_named(void *context, SyntaxNode node) {
         size_t size = 0;
         while (i + size < target.size && byte_is_word(target.data[i + size])) size++;
         Str word = {target.data + i, size};
-        if (size && (str_equal(word, search->name) || (is_later && has_word(grid, word))))
+        if (size && (str_equal(word, search->name) || (is_later && str_has_word(grid, word))))
             search->is_bound_again = true;
         i += size ? size : 1;
     }

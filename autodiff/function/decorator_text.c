@@ -58,11 +58,6 @@ typedef struct Wrapper {
 } Wrapper;
 typedef LIST(Wrapper) Wrappers;
 
-static bool is_assigned(const FunctionDefinition *kernel, int decorator) {
-    SyntaxNode around = node_parent(kernel->decorators.items[decorator]);
-    return node_kind(around) == SYNTAX_ASSIGNMENT;
-}
-
 /// `autotune(...)(jit(kernel))`: the wrappers in a call, the outermost first. What they are around.
 static SyntaxNode add_wrappers(Arena *arena, Wrappers *wrappers, SyntaxNode call,
                                const char *made) {
@@ -83,9 +78,7 @@ static Wrappers wrappers_of(Arena *arena, const FunctionDefinition *kernel) {
     const char *made = str_dup(arena, alias);
     const Source *source = kernel->module->source;
     for (int i = kernel->decorators.count - 1; i >= 0; i--) {
-        if (!is_assigned(kernel, i)) continue;
-        SyntaxNode left = node_field(node_parent(kernel->decorators.items[i]), "left");
-        if (!str_equal(node_text(source, left), alias)) continue;  // that is another one's
+        if (!str_equal(wrapper_name(kernel, i), alias)) continue;  // a decorator, or another one's
         int before = wrappers.count;
         SyntaxNode inner = add_wrappers(arena, &wrappers, kernel->decorators.items[i], made);
         for (; before < wrappers.count; before++) made = arena_printf(arena, "%s.fn", made);
@@ -93,7 +86,7 @@ static Wrappers wrappers_of(Arena *arena, const FunctionDefinition *kernel) {
     }
     for (LIST_EACH(int, i, kernel->decorators)) {
         SyntaxNode node = kernel->decorators.items[i];
-        if (is_assigned(kernel, i)) continue;
+        if (wrapper_name(kernel, i).size) continue;
         if (node_kind(node) == SYNTAX_DECORATOR) node = node_child(node, 0);
         LIST_PUSH(arena, &wrappers, (Wrapper){node, made});
         made = arena_printf(arena, "%s.fn", made);

@@ -171,16 +171,6 @@ const char *plan_name(Arena *arena, const LaunchPlan *plan, const char *name) {
     return is_taken ? plan_name(arena, plan, arena_printf(arena, "%s_", name)) : name;
 }
 
-static bool has_word(Str text, const char *word) {
-    size_t size = strlen(word);
-    for (size_t i = 0; i + size <= text.size; i++) {
-        if (memcmp(text.data + i, word, size) != 0) continue;
-        bool starts = i == 0 || !byte_is_word(text.data[i - 1]);
-        if (starts && (i + size == text.size || !byte_is_word(text.data[i + size]))) return true;
-    }
-    return false;
-}
-
 /// A name for the class that the file has nowhere, not even for a local variable, nor the class of a kernel before this one (`_act` and `act`).
 static const char *free_class_name(Arena *arena, const Module *module,
                                    const FunctionDefinition *kernel) {
@@ -193,7 +183,7 @@ static const char *free_class_name(Arena *arena, const Module *module,
     }
     const char *numbered = name;
     for (int number = 2;; number++) {
-        bool is_free = !has_word(module->source->text, numbered);
+        bool is_free = !str_has_word(module->source->text, str_from(numbered));
         if (is_free && before-- == 0) return numbered;
         numbered = arena_printf(arena, "%s%d", name, number);
     }

@@ -6,8 +6,7 @@
 #include "analysis/module/module_scope.h"
 #include "analysis/syntax/syntax_nodes.h"
 
-/// The name that a wrapper of a kernel is assigned to, `name = triton.autotune(...)(kernel)`; empty: it is a decorator.
-static Str assigned_name(const FunctionDefinition *kernel, int decorator) {
+Str wrapper_name(const FunctionDefinition *kernel, int decorator) {
     SyntaxNode around = node_parent(kernel->decorators.items[decorator]);
     SyntaxNode left = node_field(around, "left");
     bool is_name = node_kind(around) == SYNTAX_ASSIGNMENT && node_kind(left) == SYNTAX_IDENTIFIER;
@@ -28,14 +27,14 @@ static bool is_launched_as(const FunctionDefinition *kernel, Str name) {
 bool kernel_has_name(const FunctionDefinition *kernel, Str name) {
     if (str_equal(kernel->name, name)) return true;
     for (LIST_EACH(int, i, kernel->decorators))
-        if (name.size && str_equal(assigned_name(kernel, i), name)) return true;
+        if (name.size && str_equal(wrapper_name(kernel, i), name)) return true;
     return false;
 }
 
 Str kernel_alias(const FunctionDefinition *kernel) {
     Str name = {"", 0}, launched = {"", 0};
     for (LIST_EACH(int, i, kernel->decorators)) {
-        Str assigned = assigned_name(kernel, i);
+        Str assigned = wrapper_name(kernel, i);
         if (!assigned.size) continue;
         name = assigned;
         if (is_launched_as(kernel, assigned)) launched = assigned;

@@ -4,6 +4,8 @@
 
 #include "analysis/module/module.h"
 
+/// The name that a wrapper of a kernel is assigned to, `name = triton.autotune(...)(kernel)`; empty: it is a decorator.
+Str wrapper_name(const FunctionDefinition *kernel, int decorator);
 /// `tuned = wrapper(kernel)`: what the kernel is called under its outermost wrapper; empty where its own name has them all.
 /// Of several such names that stand side by side the one that is launched, the last of these where there are more.
 Str kernel_alias(const FunctionDefinition *kernel);

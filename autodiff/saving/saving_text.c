@@ -32,24 +32,13 @@ static void insert(SavingWriting *writing, uint32_t at, const char *text) {
     LIST_PUSH(writing->arena, &writing->insertions, insertion);
 }
 
-static bool has_word(Str text, const char *word) {
-    size_t size = strlen(word);
-    for (size_t i = 0; i + size <= text.size; i++) {
-        if (memcmp(text.data + i, word, size) != 0) continue;
-        bool begins = i == 0 || !byte_is_word(text.data[i - 1]);
-        bool ends = i + size == text.size || !byte_is_word(text.data[i + size]);
-        if (begins && ends) return true;
-    }
-    return false;
-}
-
 /// A name that the text does not have, nor another value.
 static const char *fresh(const SavingWriting *writing, const char *name, const char *suffix,
                          int known) {
     for (int i = 0;; i++) {
         const char *found = i ? arena_printf(writing->arena, "%s_%d%s", name, i, suffix)
                               : arena_printf(writing->arena, "%s%s", name, suffix);
-        bool is_taken = has_word(writing->source->text, found);
+        bool is_taken = str_has_word(writing->source->text, str_from(found));
         for (int k = 0; k < known && !is_taken; k++)
             is_taken =
                 strcmp(writing->names[k], found) == 0 || strcmp(writing->buffers[k], found) == 0;
@@ -179,7 +168,10 @@ static bool write_launch(SavingWriting *writing, const Function *function,
         buffer_printf(&before, "%s = torch.empty((", name);
         for (int axis = writing->axes - 1; axis >= 0; axis--)
             buffer_printf(&before, "%s%s%s%s", arguments->grid[axis], *size && !axis ? " * " : "",
-                          axis ? "" : size, axis || writing->axes == 1 ? ", " : "");
+                          axis ? "" : size,
+                          axis                 ? ", "
+                          : writing->axes == 1 ? ","
+                                               : "");
         buffer_printf(&before, "), dtype=torch.float32, device=%s.device)\n%s", tensor, indent);
         buffer_printf(&passed, ", %s=%s", writing->names[i], name);
         for (int axis = writing->axes - 1; axis > 0; axis--)

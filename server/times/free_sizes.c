@@ -1,6 +1,5 @@
 #include "server/times/free_sizes.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "analysis/host/launch.h"
@@ -27,27 +26,18 @@ Str line_item(const char **at) {
     return str_trim((Str){start, (size_t)(end - start)});
 }
 
-static bool is_of_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
-
-static bool has_word(const char *text, const char *word) {
-    size_t size = strlen(word);
-    for (const char *at = text; (at = strstr(at, word)); at += size)
-        if (!is_of_word(at[size]) && (at == text || !is_of_word(at[-1]))) return true;
-    return false;
-}
-
 static const char *items_of(const char *line) {
     const char *colon = strchr(line, ':');
     return colon ? colon + 1 : line;
 }
 
-bool line_grid_names(Arena *arena, const char *line, const char *name) {
+bool line_grid_names(const char *line, const char *name) {
     for (const char *at = items_of(line); *at;) {
         Str item = line_item(&at);
         const char *equals = memchr(item.data, '=', item.size);
         if (!equals || !str_is(str_trim((Str){item.data, (size_t)(equals - item.data)}), "grid"))
             continue;
-        if (has_word(str_dup(arena, item), name)) return true;
+        if (str_has_word(item, str_from(name))) return true;
     }
     return false;
 }
@@ -64,7 +54,7 @@ static const char *line_tensor_with(Arena *arena, const char *line, const char *
         while (*extents) {
             const char *extent = str_dup(arena, line_item(&extents));
             bool counts = strstr(extent, "cdiv") || strstr(extent, "//");
-            if (has_word(extent, name) && !counts)
+            if (str_has_word(str_from(extent), str_from(name)) && !counts)
                 return str_dup(arena, str_trim((Str){text, (size_t)(equals - text)}));
         }
     }
@@ -163,6 +153,6 @@ const char *size_fixed(Arena *arena, const Kernel *kernel, int parameter, const 
     region_walk(kernel->function->body, find_uses, &uses);
     if (uses.is_factor) return "places or results are scaled by it";
     if (uses.is_end) return "a loop ends at it";
-    if (uses.is_step || line_grid_names(arena, line, own->name)) return NULL;
+    if (uses.is_step || line_grid_names(line, own->name)) return NULL;
     return "no loop goes by it, and the grid of the line does not name it";
 }

@@ -8,7 +8,7 @@
 /// follows, or by which a loop goes on; that is no extent of a tensor, of the line or of a launch of the file, and no stride.
 const char *size_fixed(Arena *arena, const Kernel *kernel, int parameter, const char *line);
 /// Whether the grid of a `# tad` line names it.
-bool line_grid_names(Arena *arena, const char *line, const char *name);
+bool line_grid_names(const char *line, const char *name);
 /// The next item of a list with commas, brackets and quotes in it; `*at` goes behind its comma.
 Str line_item(const char **at);
 

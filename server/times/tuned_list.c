@@ -71,7 +71,7 @@ static ActionEdit launch_edit(Arena *arena, const Snapshot *snapshot, const Kern
                               first->stages};
     bool *in_grid = ARENA_ARRAY(arena, bool, result->name_count + 1);
     for (int i = 0; i < result->name_count; i++)
-        in_grid[i] = line_grid_names(arena, result->line, result->names[i]);
+        in_grid[i] = line_grid_names(result->line, result->names[i]);
     ActionEdit edit =
         tuned_launch_edit(arena, snapshot, kernel, best, &now, result->is_derived ? NULL : in_grid);
     if (edit.refusal)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analysis/calls/lower_inline.h"
 #include "analysis/calls/rule_text.h"
 #include "analysis/expressions/lower_expression.h"
 #include "analysis/syntax/syntax_nodes.h"
@@ -215,4 +216,30 @@ Value **lower_given_rule(Builder *builder, const GivenRule *rule, const NamedVal
     }
     syntax_free(tree);
     return values;
+}
+
+Value *lower_helper(Builder *builder, const FunctionDefinition *helper, Value *const *values) {
+    Arena *arena = builder->function->arena;
+    static const LowerOptions options = {.unroll_static = true};
+    Diagnostics found = {.arena = arena};
+    Lowering lowering = {.arena = arena,
+                         .builder = *builder,
+                         .options = &options,
+                         .diagnostics = &found,
+                         .root = helper->module->source,
+                         .max_ops = builder->function->op_count + 20000,
+                         .max_depth = 8};
+    lowering.builder.diagnostics = &found;
+    LoweringFrame frame = {.module = helper->module, .source = helper->module->source};
+    Arguments arguments = {0};
+    for (int i = 0; i < helper->parameter_count; i++)
+        LIST_PUSH(arena, &arguments.positional, values[i]);
+    frame_enter(&lowering, &frame);
+    Value *value = lower_inline(&lowering, helper, &arguments, helper->body);
+    frame_leave(&lowering, &frame);
+    for (LIST_EACH(int, i, found.list)) {
+        const Diagnostic *said = &found.list.items[i];
+        if (said->severity == SEVERITY_ERROR || said->id == DIAGNOSTIC_NOT_UNDERSTOOD) return NULL;
+    }
+    return value->type.kind == TYPE_NUMBER ? value : NULL;
 }

@@ -25,4 +25,7 @@ Value *lower_body(Builder *builder, const char *text, const NamedValue *names, i
 Value **lower_given_rule(Builder *builder, const GivenRule *rule, const NamedValue *names,
                          int name_count, Diagnostic *fault);
 
+/// The helper's own value of these arguments, its body inlined at the builder's place. NULL where it is not understood.
+Value *lower_helper(Builder *builder, const FunctionDefinition *helper, Value *const *values);
+
 #endif

@@ -29,6 +29,17 @@ static size_t word_size(Str text) {
     return size;
 }
 
+/// Of `helper` or `lib.helper`.
+static size_t name_size(Str text) {
+    size_t size = word_size(text);
+    while (size && size < text.size && text.data[size] == '.') {
+        size_t next = word_size((Str){text.data + size + 1, text.size - size - 1});
+        if (!next) break;
+        size += 1 + next;
+    }
+    return size;
+}
+
 /// The text behind `backward of` where the line is such a comment; empty where it is none.
 static bool is_rule(Str line, Str *rest) {
     line = str_trim(line);
@@ -51,7 +62,7 @@ static bool is_comment(const Module *module, Range range) {
 static const char *WAY = "write it as `# tad: backward of helper(x, y): grad * y, grad * x`";
 
 static void read_head(Arena *arena, GivenRule *rule, Str text) {
-    size_t size = word_size(text);
+    size_t size = name_size(text);
     rule->name = (Str){text.data, size};
     text = behind(text, size);
     const char *close = text.size ? memchr(text.data, ')', text.size) : NULL;
@@ -192,8 +203,20 @@ static const char *nearest_function(Arena *arena, const Module *module, Str name
     return nearest;
 }
 
+/// What `lib.helper` stands for.
+static ScopeEntry entry_of_name(Arena *arena, const Module *module, Str name) {
+    size_t size = word_size(name);
+    ScopeEntry entry = module_resolve(arena, module, (Str){name.data, size});
+    while (size < name.size) {
+        Str rest = {name.data + size + 1, name.size - size - 1};
+        entry = scope_attribute(arena, entry, (Str){rest.data, word_size(rest)});
+        size += 1 + word_size(rest);
+    }
+    return entry;
+}
+
 static void find_function(Arena *arena, GivenRule *rule) {
-    ScopeEntry entry = module_resolve(arena, rule->module, rule->name);
+    ScopeEntry entry = entry_of_name(arena, rule->module, rule->name);
     const FunctionDefinition *function = entry.kind == SCOPE_FUNCTION ? entry.function : NULL;
     if (!function) function = module_find_function(rule->module, rule->name);
     rule->function = function;

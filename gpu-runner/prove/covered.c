@@ -58,6 +58,7 @@ struct Covered {
     int64_t infinite, stored;  // of the configuration in which most stored elements are not finite
     const char *infinite_names;  // of the outputs that have them
     bool is_filled;              // what masked-off loads left undefined was taken to be 0
+    const char *rules;           // with which constexprs rules by hand were tried alone; or NULL
 };
 
 // --- the cases of a configuration ------------------------------------------------------------------------------------------
@@ -543,6 +544,8 @@ void covered_note_infinite(Covered *covered, int64_t infinite, int64_t stored, c
 
 void covered_note_filled(Covered *covered) { covered->is_filled = true; }
 
+void covered_note_rules(Covered *covered, const char *words) { covered->rules = words; }
+
 static const char *infinite_words(const Covered *covered) {
     if (!covered->infinite) return NULL;
     return arena_printf(
@@ -565,6 +568,8 @@ const char *covered_words(const Covered *covered, const char *because) {
     if (covered->is_filled)
         had = arena_printf(covered->arena, "%s; assumed: masked-off loads without `other` read 0",
                            had);
+    if (covered->rules)
+        had = arena_printf(covered->arena, "%s; rules by hand tried with %s", had, covered->rules);
     if (!missing.size) return had;
     return arena_printf(covered->arena, "%s; not had: %s%s%s%s", had, buffer_text(&missing),
                         because ? " (" : "", because ? because : "", because ? ")" : "");

@@ -20,6 +20,8 @@ void covered_take(Covered *covered, const PlanConfiguration *configuration, cons
 void covered_note_infinite(Covered *covered, int64_t infinite, int64_t stored, const char *names);
 /// What is proved assumes that masked-off loads without `other` read 0.
 void covered_note_filled(Covered *covered);
+/// With which constexprs rules by hand were tried alone.
+void covered_note_rules(Covered *covered, const char *words);
 /// Whether all that is wanted was had.
 bool covered_is_full(const Covered *covered);
 /// Whether only single programs were had along some axis, and whether the configuration has several along one of these.

@@ -158,6 +158,70 @@ def power(x, P: tl.constexpr):
     assert kernel["status"] == verdict, kernel["reason"]
 
 
+SQUARE = "    return x * x\n"
+TIMES = "    return x * k\n"
+SCALED = "    return K * x * x\n"
+# name: head of helper and rule, rule, body, call, and a part of what is said; "" where the rule is right
+BEYOND = {
+    "constexpr": ("x, K", "grad * 4 * x", SCALED, "h(x, BLOCK // 16 + 1)", "K = 1"),
+    "constexpr_right": ("x, K", "grad * 2 * K * x", SCALED, "h(x, BLOCK // 16 + 1)", ""),
+    "branch": (
+        "x, K",
+        "grad * 2 * K * x if K == 2 else grad",
+        SCALED,
+        "h(x, BLOCK // 16 + 1)",
+        "K = 1",
+    ),
+    "literal": ("x, K", "grad * 4 * x", SCALED, "h(x, 2)", ""),
+    "not_run": (
+        "x, K",
+        "grad * 4 * x",
+        SCALED,
+        "(h(x, 2) if n < 1000000 else h(x, 3))",
+        "K = 3",
+    ),
+    "indices": (
+        "x, k",
+        "tl.where(k < 4000, grad * k, grad), None",
+        TIMES,
+        "h(x, i)",
+        "whole numbers from 0 to 1048576",
+    ),
+    "sizes": ("x, k", "grad * k if k < 4000 else grad, None", TIMES, "h(x, n)", "k = int32"),
+    "sizes_right": ("x, k", "grad * k, None", TIMES, "h(x, n)", ""),
+    "programs": (
+        "x",
+        "tl.where(tl.program_id(0) < 4000, grad * 2 * x, grad)",
+        SQUARE,
+        "h(x)",
+        "in program (5000, 77, 301)",
+    ),
+    "shape": ("x", "(grad * 2 * x if x.shape[0] < 512 else grad)", SQUARE, "h(x)", "float32[512]"),
+    "type": (
+        "x",
+        "(grad * 2 * x if x.dtype != tl.float16 else grad)",
+        SQUARE,
+        "h(x)",
+        "float16[16]",
+    ),
+    "positive_only": ("x", "grad", "    return tl.sqrt(x * x)\n", "h(tl.exp(x))", ""),
+    "sums": ("x", "tl.cumsum(grad, 0, reverse=True)", "    return tl.cumsum(x, 0)\n", "h(x)", ""),
+}
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_a_rule_is_tried_with_what_the_proof_does_not_vary(tmp_path: Path, name: str) -> None:
+    """Constexprs of other launches, types and shapes, whole numbers and programs beyond those of the proof."""
+    head, rule, body, call, said = BEYOND[name]
+    helper = f"\n\n# tad: backward of h({head}): {rule}\n@triton.jit\n"
+    helper += f"def h({head.replace('K', 'K: tl.constexpr')}):\n{body}"
+    status, kernel, _ = checked(written(tmp_path, helper, f"{call} * s"))
+    assert (status, kernel["status"]) == ((1, "derived") if said else (0, "proved")), kernel
+    assert said in kernel["reason"]
+    if name == "constexpr_right":
+        assert "rules by hand tried with K of `h` as 2, 1, 3, 5, 9" in kernel["covered"]
+
+
 UNCHECKED = {
     # e to a power by the bits of a float (Schraudolph)
     "bits": "    bits = (x * 12102203.0 + 1064866805.0).to(tl.int32)\n"
@@ -326,6 +390,21 @@ def test_rules_of_other_files(tmp_path: Path) -> None:
         assert "power(x)" in emitted(file) and "square(s)" in emitted(file)
     assert f"that of `fast_exp` that is given by hand in line {LINE} of lib.py" in kernel["reason"]
     assert "please report" not in tad("--backward", file).stderr
+
+
+def test_a_rule_for_a_function_of_an_imported_module(tmp_path: Path) -> None:
+    (tmp_path / "lib.py").write_text(
+        HEAD + EXP.replace("# tad: backward of fast_exp(x): {rule}\n", "")
+    )
+    for rule, verdict in (("grad * result", "proved"), ("grad", "failed")):
+        head = f"import lib\n\n# tad: backward of lib.fast_exp(x): {rule}\n"
+        file = written(tmp_path, head, "lib.fast_exp(x) * s")
+        _, kernel, _ = checked(file)
+        assert kernel["status"] == verdict, kernel["reason"]
+        assert "lib.fast_exp(x)" in emitted(file)
+    assert "that of `lib.fast_exp` that is given by hand" in kernel["reason"].replace(
+        "the derivative", "that"
+    )
 
 
 def test_the_module_has_the_rule(tmp_path: Path) -> None:

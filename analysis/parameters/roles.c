@@ -123,6 +123,8 @@ static void roles_of_comparison(Roles *roles, const Op *op) {
         bool asks_remainder = constant && constant->kind == CONSTANT_INT && other->op &&
                               other->op->code == OP_MOD && (op->code == OP_EQ || op->code == OP_NE);
         if (asks_remainder) role_add(roles, other, ROLE_INT);
+        // mask == True
+        if (constant && constant->kind == CONSTANT_BOOL) role_add(roles, other, ROLE_WHOLE);
     }
     roles_of_mates(roles, op);
 }

@@ -11,6 +11,7 @@
 #include "autodiff/rewrite/distance.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/rewrite/simplify.h"
+#include "autodiff/rewrite/trips.h"
 
 typedef struct Normalizer {
     Function *function;
@@ -36,10 +37,6 @@ static Value *trip_number(Builder *builder, const Op *loop, Value *iv) {
     return build_binary(builder, OP_FLOORDIV, distance, loop->operands[2]);
 }
 
-static Value *trip_count(Builder *builder, const Op *loop) {
-    return build_trip_count(builder, loop->operands[0], loop->operands[1], loop->operands[2]);
-}
-
 /// increment * trips, by exact division of polynomials where that reads better.
 static Value *total_increment(Builder *builder, const Op *loop, Value *increment, Value *iv,
                               bool is_final) {
@@ -54,7 +51,7 @@ static Value *total_increment(Builder *builder, const Op *loop, Value *increment
             return build_binary(builder, OP_MUL, distance, build_poly(builder, quotient));
         }
     }
-    Value *trips = is_final ? trip_count(builder, loop) : trip_number(builder, loop, iv);
+    Value *trips = is_final ? build_iterations_run(builder, loop) : trip_number(builder, loop, iv);
     return build_binary(builder, OP_MUL, trips, increment);
 }
 

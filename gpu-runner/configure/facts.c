@@ -134,6 +134,10 @@ static void note_mark(FactWalk *walk, const Value *loaded, const Value *mark) {
     while (loaded && loaded->op && loaded->op->code == OP_CAST) loaded = loaded->op->operands[0];
     int pointer = loaded_from(walk, loaded);
     int64_t number;
+    if (pointer && mark->constant && mark->constant->kind == CONSTANT_BOOL) {
+        walk->facts[pointer - 1].is_truth = true;
+        return;
+    }
     bool is_mark = parameter_of(walk, mark) >= 0 || value_is_int(mark, &number);
     if (pointer && is_mark && !walk->facts[pointer - 1].mark) walk->facts[pointer - 1].mark = mark;
 }

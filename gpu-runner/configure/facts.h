@@ -66,6 +66,7 @@ typedef struct ParameterFacts {
     bool is_ends;         // ... of two elements: where parts begin and end
     bool is_block_index;  // what is loaded is multiplied by a block: its number
     bool is_class;        // ... is compared for equality with what a loop or a program counts
+    bool is_truth;        // ... is compared with True or False
     bool is_lane_loaded;  // ... is loaded by lanes
     bool is_length;       // ... only bounds lanes and loops: how long a part is
     bool is_part_start;   // ... where a part begins, whose length is in another such list

@@ -291,6 +291,10 @@ Content content_guess(const ParameterFacts *facts, DTypeCode dtype, uint64_t see
         return (Content){.kind = CONTENT_VALUES, .values = list_pairs, .value_count = LIST_PAIRS};
     if (facts->is_list_index) return (Content){.kind = CONTENT_DISTINCT};
     if (facts->is_store_index) return (Content){.kind = CONTENT_DISTINCT};
+    // Mostly true, as a mask is whose rows leave nothing out as a whole.
+    if (facts->is_truth)
+        return (Content){
+            .kind = CONTENT_SMALL, .seed = seed, .low = 1, .high = 1, .has_mark = true};
     double low = facts->is_divisor ? 1 : 0;
     return (Content){.kind = CONTENT_SMALL,
                      .seed = seed,

@@ -250,6 +250,8 @@ def test_branches_that_read_one_place_add_to_it_once() -> None:
             "flagged_elsewhere": ("proved", 0),
         }.items()
     )
+    # It had read one block too early where there is no element.
+    assert found["counted_below_zero"][0] == "proved"
     module = tad("--backward", "--no-proof", LAST_BLOCKS).stdout
     assert len(re.findall(r"^def flagged_backward", module, re.MULTILINE)) == 2
     start = module.index("def flagged_rows_backward(")

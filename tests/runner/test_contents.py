@@ -129,11 +129,27 @@ def rows_of_experts(x, w, y, experts, n, E, stride, B: tl.constexpr, D: tl.const
         v = tl.load(x + rows[:, None] * stride + columns[None, :], mask=chosen, other=0.0)
         total += v * tl.load(w + expert * stride + columns)[None, :]
     tl.store(y + rows[:, None] * stride + columns[None, :], total, mask=(rows < n)[:, None])
+
+
+@triton.jit
+def visible_blocks(q, k, o, visible, stride, B: tl.constexpr, T: tl.constexpr):
+    row = tl.program_id(0)
+    weight = tl.load(q + row)
+    largest = -float("inf")
+    total = 0.0
+    for i in range(T):
+        shown = tl.load(visible + row * stride + i)
+        if shown == True:
+            score = tl.load(k + i * B + tl.arange(0, B)) * weight
+            larger = tl.maximum(largest, tl.max(score, 0))
+            total = total * tl.exp(largest - larger) + tl.sum(tl.exp(score - larger), 0)
+            largest = larger
+    tl.store(o + row, largest + tl.log(total))
 """
 
 
 def test_integers_in_memory_are_plausible(tmp_path: Path) -> None:
-    """Parts begin behind each other, blocks are some that there are, rows have one of few experts."""
+    """Parts begin behind each other, blocks are some that there are, rows have one expert and see a block."""
     file = tmp_path / "parts.py"
     file.write_text(PARTS)
     runner = Runner()
@@ -144,12 +160,14 @@ def test_integers_in_memory_are_plausible(tmp_path: Path) -> None:
     finally:
         runner.close()
     assert {name: answer["status"] for name, answer in answers.items()} == dict.fromkeys(
-        ("weighted_parts", "chosen_blocks", "rows_of_experts"), "proved"
+        ("weighted_parts", "chosen_blocks", "rows_of_experts", "visible_blocks"), "proved"
     )
     texts = {name: answer["configurations"][0]["text"] for name, answer in answers.items()}
     assert "starts=i32 in growing(48), lengths=i32 in range(1, 40)" in texts["weighted_parts"]
     assert "blocks=i32 in range(0, 1) or 1" in texts["chosen_blocks"]
     assert "experts=i32 in range(0, 3)" in texts["rows_of_experts"]
+    # What is compared with True is no float, which it would never be.
+    assert "visible=i32 in range(1, 1) or 0" in texts["visible_blocks"]
 
 
 LISTS = """

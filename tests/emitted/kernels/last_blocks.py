@@ -441,3 +441,25 @@ def launch_kept_and_summed(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]
     sums = torch.empty(rows, device=x.device, dtype=x.dtype)
     kept_and_summed[(rows,)](x, kept, sums, x.stride(0), n, BLOCK=16)
     return kept, sums
+
+
+@triton.jit
+def counted_below_zero(
+    x_ptr, sum_ptr, rows, n, stride, step, ROWS: tl.constexpr, BLOCK: tl.constexpr
+):
+    """Without an element the first loop counts to -1: it has moved nothing, and the second one runs."""
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    lanes = tl.arange(0, BLOCK)
+    places = x_ptr + row[:, None] * stride + lanes[None, :] * step
+    total = tl.zeros([ROWS], dtype=tl.float32)
+    blocks = tl.cdiv(n, BLOCK)
+    for _ in range(0, blocks - 1):
+        x = tl.load(places, mask=row[:, None] < rows, other=0.0)
+        total += tl.sum(x * x, axis=1)
+        places += BLOCK * step
+    for block in range(blocks - 1, blocks):
+        left = n - block * BLOCK
+        x = tl.load(places, mask=(row[:, None] < rows) & (lanes[None, :] < left), other=0.0)
+        total += tl.sum(x * x, axis=1)
+        places += BLOCK * step
+    tl.store(sum_ptr + row, total, mask=row < rows)

@@ -5,6 +5,10 @@
 #include "analysis/ir/walk.h"
 #include "autodiff/rewrite/rewrite.h"
 
+typedef struct Counting {
+    Arena *arena;
+} Counting;
+
 /// Whether a sum is of numbers that are 0 or more.
 static bool is_sum_of_counts(ValueWalk *walk, const Poly *sum) {
     for (int t = 0; t < sum->count; t++) {
@@ -16,7 +20,8 @@ static bool is_sum_of_counts(ValueWalk *walk, const Poly *sum) {
 }
 
 static bool is_quotient_of_counts(ValueWalk *walk, const Op *op) {
-    Arena *arena = (Arena *)walk->context;
+    const Counting *counting = walk->context;
+    Arena *arena = counting->arena;
     const Poly *number = value_poly(arena, op->operands[0]),
                *divisor = value_poly(arena, op->operands[1]);
     if (!is_sum_of_counts(walk, divisor)) return false;
@@ -55,7 +60,8 @@ Value *build_iterations_run(Builder *builder, const Op *loop) {
     Value *trips =
         build_trip_count(builder, loop->operands[0], loop->operands[1], loop->operands[2]);
     ValueWalk walk;
-    walk_start(&walk, is_count, false, arena);
+    Counting counting = {arena};
+    walk_start(&walk, is_count, false, &counting);
     if (is_sum_of_counts(&walk, value_poly(arena, trips))) return trips;
     return build_binary(builder, OP_MAXIMUM, trips, build_int(builder, 0));
 }

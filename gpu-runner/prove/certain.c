@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "analysis/addresses/affine.h"
+#include "analysis/ir/walk.h"
+#include "analysis/parameters/roles.h"
 
 typedef struct Reliance {
     const Problem *problem;
@@ -113,6 +115,69 @@ bool places_are_the_programs(Arena *arena, const Problem *problem, const char *p
     Reliance reliance = {
         .problem = problem, .arena = arena, .parameter = parameter, .of_any_launch = true};
     return places_are_sure(&reliance);
+}
+
+typedef struct ContentSearch {
+    const Problem *problem;
+    Arena *arena;
+    int line;
+    bool any, all;  // accesses of the line; whether made-up integers decide each
+} ContentSearch;
+
+static bool is_made_up(Content content) {
+    return content.kind == CONTENT_SMALL || content.kind == CONTENT_MONOTONE ||
+           content.kind == CONTENT_DISTINCT || content.kind == CONTENT_PARTS;
+}
+
+/// A load of whole numbers that nobody but the configuration put there.
+static intptr_t reads_made_up(ValueWalk *walk, const Value *value) {
+    const ContentSearch *search = walk->context;
+    if (!value) return false;
+    Op *op = value->op ? value->op : value->region ? value->region->parent : NULL;
+    if (!op) return false;
+    if (op->code == OP_LOAD && value_is_of_integers(value)) {
+        const PlanConfiguration *configuration = search->problem->configuration;
+        Access access = access_of(search->arena, op);
+        int index = access.parameter ? access.parameter->index : -1;
+        if (index >= 0 && index < configuration->argument_count &&
+            is_made_up(configuration->arguments[index].content))
+            return true;
+    }
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i] && walk_ask(walk, op->operands[i])) return true;
+    for (int r = 0; r < op->region_count; r++) {
+        const Op *end = region_terminator(op->regions[r]);
+        for (int i = 0; end && i < end->operand_count; i++)
+            if (walk_ask(walk, end->operands[i])) return true;
+    }
+    return false;
+}
+
+static bool is_read_made_up(const ContentSearch *search, const Value *value) {
+    return value && walk_from(value, reads_made_up, false, search);
+}
+
+static bool visit_place(void *context, Op *op) {
+    ContentSearch *search = context;
+    if (!op_is_access(op) || !op->range.source || range_line(op->range) != search->line)
+        return true;
+    search->any = true;
+    Access access = access_of(search->arena, op);
+    search->all = search->all && (is_read_made_up(search, op->operands[0]) ||
+                                  is_read_made_up(search, access.mask));
+    return true;
+}
+
+bool places_are_made_up(Arena *arena, const Problem *problem, const Findings *findings) {
+    int count = 0;
+    for (LIST_EACH(int, i, *findings)) {
+        ContentSearch search = {problem, arena, findings->items[i].line, false, true};
+        if (findings->items[i].kind != FINDING_OUT_OF_BOUNDS) continue;
+        region_walk(problem->forward->body, visit_place, &search);
+        if (!search.any || !search.all) return false;
+        count++;
+    }
+    return count > 0;
 }
 
 typedef struct UnmaskedSearch {

@@ -229,6 +229,24 @@ def of_bins(x, chosen, numbers):
     y = x.new_empty(numbers.shape[0], 8)
     chosen_rows[(numbers.shape[0],)](x, y, bins, chosen, bins.stride(0), n=8)
     return y
+
+
+@triton.jit
+def padded_parts(x, w, y, ends, longest, stride, n: tl.constexpr):
+    part = tl.program_id(0)
+    first, last = tl.load(ends + part), tl.load(ends + part + 1)
+    padding = longest - (last - first)
+    lanes = tl.arange(0, n)
+    for row in range(0, last - first):
+        at = (first + row) * n + lanes
+        weight = tl.load(w + part * stride + padding + row)
+        tl.store(y + at, tl.load(x + at) * weight)
+
+
+def of_padded(x, w, ends, longest):
+    y = torch.empty_like(x)
+    padded_parts[(ends.shape[0] - 1,)](x, w, y, ends, longest, w.stride(0), n=8)
+    return y
 """
 
 
@@ -244,7 +262,7 @@ def test_lists_of_one_launch_are_about_the_same_parts(tmp_path: Path) -> None:
     finally:
         runner.close()
     assert {name: answer["status"] for name, answer in answers.items()} == dict.fromkeys(
-        ("parts_by_ends", "rows_of_ranges", "chosen_rows"), "proved"
+        ("parts_by_ends", "rows_of_ranges", "chosen_rows", "padded_parts"), "proved"
     )
     texts = {name: answer["configurations"][0]["text"] for name, answer in answers.items()}
     assert "counts=i32 in parts(lengths), ends=i32 in parts(ends)" in texts["parts_by_ends"]

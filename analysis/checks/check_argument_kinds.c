@@ -1,5 +1,8 @@
 // From what a launch passes, as it is written, to arguments of another kind than the kernel takes: tuples and tensors for
 // numbers, numbers for pointers, methods that are not called.
+#include <ctype.h>
+#include <string.h>
+
 #include "analysis/checks/check_arguments.h"
 #include "analysis/host_values/torch.h"
 #include "analysis/syntax/syntax_nodes.h"
@@ -172,6 +175,60 @@ static void check_exchanged(Check *check, const LaunchSite *site,
         check->function->parameters[bound].name, check->function->parameters[factor].name);
 }
 
+/* ---- names that change places ---- */
+
+/// The name that a plain argument goes by; empty for anything else.
+static Str name_of(const Source *source, const CheckedArgument *argument) {
+    bool is_plain = argument && !node_is_null(argument->value) && !argument->keyword.size &&
+                    node_kind(argument->value) == SYNTAX_IDENTIFIER;
+    return is_plain ? node_text(source, argument->value) : (Str){0};
+}
+
+/// Whether a parameter is called as the variable is, but for capitals, underscores and what says that it is a pointer.
+static bool is_called(Str parameter, Str variable) {
+    static const char *const endings[] = {"_ptr", "_ptrs", "_pointer", "ptr"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (str_ends(parameter, endings[i])) {
+            parameter.size -= strlen(endings[i]);
+            break;
+        }
+    size_t a = 0, b = 0;
+    while (a < parameter.size || b < variable.size) {
+        if (a < parameter.size && parameter.data[a] == '_') {
+            a++;
+        } else if (b < variable.size && variable.data[b] == '_') {
+            b++;
+        } else {
+            if (a == parameter.size || b == variable.size ||
+                tolower((unsigned char)parameter.data[a++]) !=
+                    tolower((unsigned char)variable.data[b++]))
+                return false;
+        }
+    }
+    return variable.size > 1;
+}
+
+/// Two variables whose names are those of each other's parameters. One letter is no name: `kernel(a, b)` may be launched for (b, a).
+static void check_crossed_names(Check *check, const LaunchSite *site,
+                                const CheckedArguments *arguments) {
+    const FunctionDefinition *kernel = site->kernel;
+    const Source *source = kernel->module->source;
+    for (int p = 0; p < kernel->parameter_count && !arguments->has_splat; p++) {
+        Str first = name_of(source, arguments_find(kernel, arguments, p));
+        for (int q = p + 1; q < kernel->parameter_count && first.size; q++) {
+            const CheckedArgument *argument = arguments_find(kernel, arguments, q);
+            Str second = name_of(source, argument);
+            Str one = kernel->parameters[p].name, other = kernel->parameters[q].name;
+            if (!second.size || !is_called(one, second) || !is_called(other, first) ||
+                is_called(one, first) || is_called(other, second))
+                continue;
+            check_report_at(check, DIAGNOSTIC_LAUNCH_UNLIKELY, node_range(source, argument->value),
+                            "%.*s gets `%.*s`, and %.*s gets `%.*s`: are they exchanged?",
+                            STR_ARGS(one), STR_ARGS(first), STR_ARGS(other), STR_ARGS(second));
+        }
+    }
+}
+
 /* ---- floats into whole numbers ---- */
 
 /// The type of 32 or 64 bits for whole numbers that a new tensor is made with, as it is written; empty for anything else.
@@ -244,5 +301,6 @@ void check_argument_kinds(Check *check) {
             check_cut_floats(check, site, argument, &check->function->parameters[p]);
         }
         check_exchanged(check, site, &arguments);
+        check_crossed_names(check, site, &arguments);
     }
 }

@@ -192,6 +192,10 @@ static void check_unread(const LaunchCheck *launch, SyntaxNode extent, int axis)
         launch->check, DIAGNOSTIC_GRID_AXIS_UNREAD, node_range(launch->source, extent),
         "the kernel does %s `tl.program_id(%d)`: programs along this axis all do the same",
         idle ? "nothing with" : "not ask for", axis);
+    for (LIST_EACH(int, i, launch->check->program_ids)) {
+        const Op *op = launch->check->program_ids.items[i];
+        if (!idle && !op->call) check_relate(launch->check, said, op, "another axis is asked for");
+    }
     if (!idle) return;
     check_relate(launch->check, said, idle, "asked for here");
     for (int i = launch->check->memory.count - 1; i >= 0; i--) {

@@ -491,7 +491,8 @@ static bool is_passed_for(const GridSearch *search, int parameter, Str text) {
         arguments_read(search->check, source, search->site->launcher, search->site->call);
     const CheckedArgument *argument = arguments_find(kernel, &arguments, parameter);
     bool is_certain = argument && (!arguments.has_splat || argument->keyword.size);
-    return is_certain && node_kind(argument->value) == SYNTAX_IDENTIFIER &&
+    SyntaxKind kind = is_certain ? node_kind(argument->value) : SYNTAX_COMMENT;
+    return (kind == SYNTAX_IDENTIFIER || kind == SYNTAX_INTEGER) &&
            str_equal(node_text(source, argument->value), text);
 }
 
@@ -518,6 +519,11 @@ static bool visit_grid(void *context, SyntaxNode node) {
         return true;
     SyntaxNode bound = launcher_binding(search->site->launcher, divisor);
     if (!node_is_null(bound) && str_is(node_text(source, bound), "1")) return true;
+    // how many rows a tensor has: its elements by one of its sizes
+    bool is_size = launcher_binds_size(search->site->launcher, divisor) ||
+                   (!node_is_null(bound) && node_kind(bound) == SYNTAX_SUBSCRIPT &&
+                    str_ends(node_text(source, node_child(bound, 0)), ".shape"));
+    if (is_size && text_contains(numerator, ".numel()")) return true;
     for (int i = 0; i < kernel->parameter_count; i++) {
         const ParameterDefinition *parameter = &kernel->parameters[i];
         bool is_block = parameter->is_constexpr &&

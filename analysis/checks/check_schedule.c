@@ -1,6 +1,8 @@
 // Schedule and contention: atomics that many programs hit, work in a loop that could stand outside, loops in order.
 #include "analysis/addresses/affine_axes.h"
+#include "analysis/build/value_poly.h"
 #include "analysis/checks/check.h"
+#include "analysis/ir/loops.h"
 
 /// The first program axis that the address does not depend on, -1 where it depends on all.
 static int shared_axis(Check *check, const Access *access) {
@@ -41,15 +43,48 @@ static Op *enclosing_loop(const Op *op) {
     return outer && outer->code == OP_FOR ? outer : NULL;
 }
 
+static bool is_invariant(const Access *access, const Op *loop) {
+    return access->op->code == OP_LOAD && loop_invariant(loop, access->op->operands[0]) &&
+           (!access->mask || loop_invariant(loop, access->mask));
+}
+
+/// Whether the loop goes on by tiles, nothing reads its counter, and it accesses the same elements in each iteration: the counter is
+/// forgotten in an address.
+static bool has_idle_counter(Check *check, const Op *loop) {
+    int64_t number;
+    if (poly_is_constant(value_poly(check->arena, loop->operands[2]), &number) ||
+        check_uses(check, loop->regions[0]->arguments[0])->list.count)
+        return false;
+    for (LIST_EACH(int, i, check->memory)) {
+        const Access *access = check->memory.items[i];
+        if (op_is_within(access->op, loop) && !is_invariant(access, loop)) return false;
+    }
+    return true;
+}
+
+static void tell_idle_counter(Check *check, const Access *access, const Op *loop) {
+    const Op *address = access->op->operands[0]->op;
+    Diagnostic *said = check_report(
+        check, DIAGNOSTIC_LOOP_STEP, access->op,
+        "each iteration of the loop loads the same elements of %s: its counter goes on by %s, and "
+        "nothing reads it",
+        access->parameter->name,
+        poly_print(check->arena, value_poly(check->arena, loop->operands[2])));
+    check_relate(check, said, loop, "the loop");
+    for (int i = 0; address && i < address->operand_count; i++)
+        if (address->operands[i] && address->operands[i]->op)
+            check_relate(check, said, address->operands[i]->op, "the address");
+}
+
 static void check_invariant_load(Check *check, const Access *access) {
     const Op *loop = enclosing_loop(access->op);
-    if (!loop || access->op->code != OP_LOAD || !access->parameter ||
-        check_is_stored(check, access->parameter))
+    if (!loop || !access->parameter || check_is_stored(check, access->parameter) ||
+        !type_is_tile(access->op->results[0]->type) || !is_invariant(access, loop))
         return;
-    if (!type_is_tile(access->op->results[0]->type) ||
-        !loop_invariant(loop, access->op->operands[0]))
+    if (has_idle_counter(check, loop)) {
+        tell_idle_counter(check, access, loop);
         return;
-    if (access->mask && !loop_invariant(loop, access->mask)) return;
+    }
     Diagnostic *said = check_report(
         check, DIAGNOSTIC_LOOP_INVARIANT_LOAD, access->op,
         "each iteration of the loop loads the same elements of %s: load them before it",

@@ -70,6 +70,16 @@ static void relate_tensor(Check *check, Diagnostic *said, const TriedLaunch *tri
         diagnostic_relate(check->diagnostics, said, node_range(source, made), "made here");
 }
 
+/// Relates the program ids that are 0 in all programs: of axes that the grid does not have.
+static void relate_missing_axes(Check *check, Diagnostic *said, const TriedLaunch *tried) {
+    for (LIST_EACH(int, i, check->program_ids)) {
+        const Op *op = check->program_ids.items[i];
+        int64_t axis;
+        if (value_is_int(op->operands[0], &axis) && axis >= tried->launch->grid_rank && !op->call)
+            check_relate(check, said, op, "0 in all programs: the grid does not have this axis");
+    }
+}
+
 /* ---- beyond a tensor ---- */
 
 /// Whether the author does not count on whole blocks: other masks bound each size of the tensor, or the launch is made for any.
@@ -154,6 +164,11 @@ static bool is_certainly_outside(Check *check, const TriedLaunch *tried, const T
            leaves_are_apart(tried->launch, check->function, &leaves, extent);
 }
 
+static void relate_mask(Check *check, Diagnostic *said, const Op *access) {
+    const Value *mask = check_operand(access, "mask");
+    if (mask && mask->op) check_relate(check, said, mask->op, "the mask");
+}
+
 static void tell_outside(Check *check, const TriedLaunch *tried, const TrialAccess *access,
                          const Leaves *extent) {
     const TrialBuffer *buffer = &tried->trial->buffers[access->buffer];
@@ -164,6 +179,7 @@ static void tell_outside(Check *check, const TriedLaunch *tried, const TrialAcce
         (long long)access->program[0], (long long)access->program[1], (long long)access->program[2],
         (long long)access->element, check->function->parameters[parameter].name,
         (long long)buffer->numel, leaves_print(check->arena, extent));
+    relate_mask(check, said, access->op);
     relate_tensor(check, said, tried, parameter);
     // the last program is one too many, or its number goes into the address
     if (said && grid_range(tried).source == said->range.source)
@@ -290,8 +306,8 @@ static void tell_unstored(Check *check, const TriedLaunch *tried, const Unstored
                             "%lld of %lld elements of %s are stored by no program, with %s",
                             (long long)missing, (long long)filled->numel, name, sizes);
     }
-    const Value *mask = check_operand(store, "mask");
-    if (mask && mask->op) check_relate(check, said, mask->op, "the mask");
+    relate_mask(check, said, store);
+    relate_missing_axes(check, said, tried);
     relate_tensor(check, said, tried, parameter);
 }
 

@@ -175,6 +175,7 @@ void host_default(Host *host, HostInput *input, Str annotation, const HostValue 
         input->constant = constant_of_bool(on);
     } else {
         input->constant = value->constant;
+        input->has_default = true;
         if (kind == INPUT_FLOAT && value->constant.kind == CONSTANT_INT)
             input->constant = constant_of_float((double)value->constant.integer);
     }

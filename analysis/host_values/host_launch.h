@@ -40,6 +40,7 @@ typedef struct HostInput {
     DTypeCode
         dtype;  // of a tensor, or the value of INPUT_DTYPE; DTYPE_UNKNOWN: floating, not said which
     Constant constant;  // of a scalar
+    bool has_default;   // it is the number that the launcher has for a default
     const struct HostInput
         *divides;               // of a number: a condition wants it to divide a size of this tensor
     struct HostTensor *tensor;  // of this evaluation, made on first use

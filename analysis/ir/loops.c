@@ -39,6 +39,12 @@ static intptr_t invariant_within(ValueWalk *walk, const Value *value) {
     return true;
 }
 
+bool op_is_within(const Op *op, const Op *around) {
+    for (; op; op = op->parent ? op->parent->parent : NULL)
+        if (op == around) return true;
+    return false;
+}
+
 bool loop_invariant(const Op *loop, const Value *value) {
     return walk_from(value, invariant_within, false, loop);
 }

@@ -37,6 +37,8 @@ const char *carried_class_name(CarriedClass class);
 /// where there is none. Triton (3.9: CodeGenerator._find_carries compares handles) takes number `index` for unchanged then.
 int loop_shared_start(const Op *loop, int index);
 
+/// Whether the operation is `around`, or is in one of its regions, however deep.
+bool op_is_within(const Op *op, const Op *around);
 /// Whether `value` is the same in each iteration: defined outside the loop, or in its body by pure ops of such values.
 bool loop_invariant(const Op *loop, const Value *value);
 /// Whether `value` can change when `on` does, through operands, regions and carried values. Stops at `stop` (may be NULL).

@@ -68,6 +68,12 @@ static bool is_whole(const TriedLaunch *tried, int parameter, int64_t numel) {
     return argument->offset == 0 && count == numel;
 }
 
+/// Whether what is read follows from the sizes of the tensor alone, and from all of them.
+static bool are_those_of(const TriedLaunch *tried, const Leaves *leaves, const Leaves *extent) {
+    return leaves_are_certain(tried->launch, leaves, extent) &&
+           leaves_are_among(tried->launch, extent, leaves);
+}
+
 /// As many elements are read as there are, and still not all: something other than their number is wrong.
 static bool check_reread(Check *check, const TriedLaunch *tried, const TrialAccess *access,
                          bool tells) {
@@ -84,9 +90,12 @@ static bool check_reread(Check *check, const TriedLaunch *tried, const TrialAcce
     if (reads.is_open || !is_exact || reads.distinct * 4 > numel * 3) return false;
     Leaves extent = leaves_of_extent(tried->launch, parameter), leaves = {0};
     leaves_add_access(&leaves, tried->launch, check->function, access->op);
-    if (!leaves_are_certain(tried->launch, &leaves, &extent) ||
-        !leaves_are_among(tried->launch, &extent, &leaves))
-        return false;
+    if (!are_those_of(tried, &leaves, &extent)) {
+        // a size that the address does not have may count the programs
+        for (int axis = 0; axis < PROGRAM_AXES; axis++)
+            leaves_add_grid(&leaves, tried->launch, axis);
+        if (!are_those_of(tried, &leaves, &extent)) return false;
+    }
     if (!tells) return true;
     Diagnostic *said = check_report(
         check, DIAGNOSTIC_NEVER_READ, access->op,

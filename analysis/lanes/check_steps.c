@@ -115,10 +115,7 @@ static bool is_shared(const Step *step) {
     for (LIST_EACH(int, i, check->memory)) {
         const Access *other = check->memory.items[i];
         if (other == step->access || other->parameter != step->access->parameter) continue;
-        bool is_inside = false;
-        for (const Op *outer = other->op->parent->parent; outer; outer = outer->parent->parent)
-            is_inside |= outer == step->loop;
-        if (is_inside &&
+        if (op_is_within(other->op, step->loop) &&
             !(other->offset.known && poly_equal(other->offset.base, step->access->offset.base)))
             return true;
     }
@@ -350,10 +347,7 @@ static bool is_number(const Value *value, int64_t wanted) {
 static bool is_taken_outside(const Check *check, const Op *loop, const Value *parameter) {
     for (LIST_EACH(int, i, check->memory)) {
         const Access *other = check->memory.items[i];
-        bool is_inside = false;
-        for (const Op *outer = other->op->parent->parent; outer; outer = outer->parent->parent)
-            is_inside |= outer == loop;
-        if (!is_inside && other->parameter == parameter) return true;
+        if (other->parameter == parameter && !op_is_within(other->op, loop)) return true;
     }
     return false;
 }
@@ -385,6 +379,28 @@ static void check_rounded_down(Check *check, const Access *access, const Op *loo
     check_relate(check, said, compared, "the mask");
 }
 
+/// `range(0, n)` around tiles whose lanes are compared with n: the step is forgotten, and is one element.
+static void check_forgotten_step(Check *check, const Access *access, const Op *loop,
+                                 const Op *compared, const MovingBound *bound) {
+    const Poly *lane = access->offset.lane[bound->axis];
+    const Poly *length = access->op->operands[0]->type.dims[bound->axis];
+    const Poly *counter = poly_atom(check->arena, loop->regions[0]->arguments[0]);
+    const Value *end = check_strip(loop->operands[1]);
+    const Poly *goes = moved_by(check, loop, access->offset.base);
+    if (!is_number(loop->operands[2], 1) || !end || end->constant || !length ||
+        is_number_one(length) || check_strip(compared->operands[1]) != end || !goes ||
+        !poly_equal(goes, lane) || !is_number_one(bound->lane) || poly_is_zero(lane) ||
+        !poly_equal(bound->base, poly_subtract(check->arena, counter,
+                                               value_poly(check->arena, loop->operands[1]))))
+        return;
+    Diagnostic *said = check_report(
+        check, DIAGNOSTIC_LOOP_STEP, access->op,
+        "the tile has %s elements along this axis, and each iteration goes on by one: elements are "
+        "taken more than once",
+        poly_print(check->arena, length));
+    check_relate(check, said, loop, "the loop");
+}
+
 static void check_bound(Check *check, const Access *access, const Op *loop, const Op *compared,
                         const Value *outer) {
     MovingBound bound;
@@ -393,6 +409,7 @@ static void check_bound(Check *check, const Access *access, const Op *loop, cons
     if (offset->rank != tile.rank || !read_moving(check, compared, outer, tile.rank, &bound))
         return;
     check_rounded_down(check, access, loop, compared, &bound);
+    check_forgotten_step(check, access, loop, compared, &bound);
     const Poly *moves = moved_by(check, loop, bound.base);
     const Poly *goes = moved_by(check, loop, offset->base);
     if (!moves || !goes || poly_is_zero(moves)) return;

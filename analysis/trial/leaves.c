@@ -27,7 +27,26 @@ static void add_leaf(Leaves *leaves, const HostValue *leaf) {
         leaves->items[leaves->count++] = leaf;
 }
 
-static void add_value(Leaves *leaves, const HostValue *value) {
+/// Whether programs are counted by a number that the caller may leave as it is (`block=1024`), and the kernel gets it as a constexpr: its
+/// author takes it for any length of a block.
+static bool is_block_by_default(const HostLaunch *launch, const HostInput *input) {
+    bool is_passed = false, counts = false;
+    if (!input->has_default || input->constant.kind != CONSTANT_INT) return false;
+    for (int i = 0; i < launch->argument_count; i++) {
+        const HostValue *value = launch->arguments[i].value;
+        is_passed |= value && value->kind == HOST_INPUT && value->input == input &&
+                     launch->kernel->parameters[i].is_constexpr;
+    }
+    for (int axis = 0; axis < launch->grid_rank; axis++) {
+        const HostValue *value = launch->grid[axis];
+        bool divides = value && value->kind == HOST_OPERATION && value->count == 2 &&
+                       value->operation == HOST_OP_CDIV;
+        counts |= divides && value->items[1]->kind == HOST_INPUT && value->items[1]->input == input;
+    }
+    return is_passed && counts;
+}
+
+static void add_value(Leaves *leaves, const HostLaunch *launch, const HostValue *value) {
     if (!value || leaves->is_open) {
         leaves->is_open = true;
         return;
@@ -43,16 +62,17 @@ static void add_value(Leaves *leaves, const HostValue *value) {
         if (value->input->divides)
             add_leaf(leaves, value);
         else
-            leaves->is_open |= value->input->kind == INPUT_INT;
+            leaves->is_open |=
+                value->input->kind == INPUT_INT && !is_block_by_default(launch, value->input);
         break;
     case HOST_RANK: leaves->is_open |= !value->input->is_rank_certain; break;
     case HOST_CONSTANT:
     case HOST_DTYPE:
     case HOST_IS_NONE: break;
-    case HOST_TENSOR: add_value(leaves, value->tensor->offset); break;
+    case HOST_TENSOR: add_value(leaves, launch, value->tensor->offset); break;
     case HOST_OPERATION:
     case HOST_SEQUENCE:
-        for (int i = 0; i < value->count; i++) add_value(leaves, value->items[i]);
+        for (int i = 0; i < value->count; i++) add_value(leaves, launch, value->items[i]);
         break;
     default: leaves->is_open = true;
     }
@@ -64,16 +84,16 @@ Leaves leaves_of_extent(const HostLaunch *launch, int parameter) {
     if (!value || value->kind != HOST_TENSOR) return leaves;
     const HostTensor *tensor = value->tensor;
     leaves.is_open = tensor->buffer->contents == CONTENTS_COMPUTED || tensor->rank == 0;
-    add_value(&leaves, tensor->buffer->numel);
+    add_value(&leaves, launch, tensor->buffer->numel);
     return leaves;
 }
 
 void leaves_add_grid(Leaves *leaves, const HostLaunch *launch, int axis) {
-    if (axis < launch->grid_rank) add_value(leaves, launch->grid[axis]);
+    if (axis < launch->grid_rank) add_value(leaves, launch, launch->grid[axis]);
 }
 
 void leaves_add_argument(Leaves *leaves, const HostLaunch *launch, int parameter) {
-    add_value(leaves, launch->arguments[parameter].value);
+    add_value(leaves, launch, launch->arguments[parameter].value);
 }
 
 bool leaves_are_of_one(const Leaves *leaves) {
@@ -359,7 +379,7 @@ static void follow(LeafSearch *search, const Value *value) {
             value->index < launch->argument_count ? launch->arguments[value->index].value : NULL;
         bool is_product = search->of_products && given && is_product_or_share(given);
         if (value->index < launch->argument_count && (is_product || !search->of_products))
-            add_value(search->leaves, given);
+            add_value(search->leaves, search->launch, given);
     } else if (op->region_count) {
         follow_carried(search, op, value->index);
     } else {
@@ -469,20 +489,20 @@ void leaves_add_remainders(Leaves *leaves, const HostLaunch *launch, const Funct
     arena_free(search.arena);
 }
 
-static void add_rounded(Leaves *leaves, const HostValue *value) {
+static void add_rounded(Leaves *leaves, const HostLaunch *launch, const HostValue *value) {
     if (!value || value->kind != HOST_OPERATION) return;
     for (int i = 0; i < value->count; i++)
         if (value->operation != HOST_OP_NEXT_POWER_OF_2)
-            add_rounded(leaves, value->items[i]);
+            add_rounded(leaves, launch, value->items[i]);
         else if (is_product_or_share(value->items[i]))
-            add_value(leaves, value->items[i]);
+            add_value(leaves, launch, value->items[i]);
 }
 
 void leaves_add_any(Leaves *leaves, const HostLaunch *launch) {
     for (int axis = 0; axis < launch->grid_rank; axis++)
-        if (leaves_is_product(launch->grid[axis])) add_value(leaves, launch->grid[axis]);
+        if (leaves_is_product(launch->grid[axis])) add_value(leaves, launch, launch->grid[axis]);
     for (int i = 0; i < launch->argument_count; i++)
-        add_rounded(leaves, launch->arguments[i].value);
+        add_rounded(leaves, launch, launch->arguments[i].value);
     leaves->is_open = false;  // more than there are is no harm
 }
 

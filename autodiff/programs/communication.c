@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/addresses/affine.h"
+#include "analysis/ir/loops.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/rewrite/order.h"
 #include "autodiff/tape/memory.h"
@@ -46,12 +47,6 @@ typedef struct WaitSearch {
     bool makes_way;  // something else changes from one iteration to the next
 } WaitSearch;
 
-static bool is_inside(const Op *op, const Op *loop) {
-    for (; op; op = op->parent ? op->parent->parent : NULL)
-        if (op == loop) return true;
-    return false;
-}
-
 static void wait_on(WaitSearch *waiting, const Value *value);
 
 /// What the loop carries: its next value, which is progress where it is made of carried values.
@@ -72,7 +67,7 @@ static void wait_on(WaitSearch *waiting, const Value *value) {
     if (!value || map_has_pointer(&waiting->seen, value)) return;
     map_set_pointer(&waiting->seen, value, (void *)1);
     const Op *owner = value->op ? value->op : value->region ? value->region->parent : NULL;
-    if (!owner || !is_inside(owner, waiting->loop)) return;
+    if (!owner || !op_is_within(owner, waiting->loop)) return;
     if (!value->op && owner == waiting->loop) {
         wait_on_carried(waiting, value);
         return;
@@ -197,7 +192,7 @@ static bool are_branches_of_programs(Search *search, Op *load, Op *store) {
     if (!ops_are_exclusive(load, store) || !places_are_equal(search->arena, load, store))
         return false;
     for (const Op *outer = load->parent->parent; outer; outer = outer->parent->parent) {
-        if (outer->code != OP_IF || !is_inside(store, outer)) continue;
+        if (outer->code != OP_IF || !op_is_within(store, outer)) continue;
         for (int axis = 0; axis < PROGRAM_AXES; axis++) {
             const Value *id = search->axes.programs[axis];
             if (id && value_depends_on(search->arena, outer->operands[0], id, NULL)) return true;

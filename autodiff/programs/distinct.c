@@ -3,6 +3,7 @@
 
 #include "analysis/addresses/affine.h"
 #include "analysis/build/infer.h"
+#include "analysis/ir/loops.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/extents/element_ranges.h"
 #include "autodiff/programs/program_ranges.h"
@@ -117,18 +118,12 @@ static bool leaves_none_out(const IndexedStore *store, const Value *condition, i
     return !movers.loads.count && !have_common(&movers, &store->movers);
 }
 
-static bool is_inside(const Op *op, const Op *around) {
-    for (const Op *at = op; at; at = at->parent->parent)
-        if (at == around) return true;
-    return false;
-}
-
 /// Whether the store is made for all indices that are read.
 static bool is_made_for_all(const IndexedStore *store, const Op *op) {
     const Value *mask = access_mask(op);
     if (mask && !leaves_none_out(store, mask, 0)) return false;
     for (const Op *around = op->parent->parent; around; around = around->parent->parent) {
-        if (is_inside(store->index, around)) continue;
+        if (op_is_within(store->index, around)) continue;
         bool is_loop = around->code == OP_FOR || around->code == OP_STATIC_FOR;
         bool is_branch = around->code == OP_IF;
         if (!is_branch && !is_loop) return false;

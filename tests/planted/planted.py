@@ -13,7 +13,18 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = Path(__file__).with_name("mistakes.txt")
 BIN = Path(os.environ.get("TAD_BIN", ROOT / "build")).resolve()
-RELATED = ("the launch", "made here", "the grid", "the mask", "stored here", "the loop", "before the loop")
+RELATED = (
+    "the launch",
+    "made here",
+    "the grid",
+    "the mask",
+    "stored here",
+    "the loop",
+    "before the loop",
+    "the address",
+    "another axis is asked for",
+    "0 in all programs: the grid does not have this axis",
+)
 FOUND = ("error", "warning", "info")
 
 
@@ -67,7 +78,8 @@ def mistakes() -> list[Mistake]:
     for block in TABLE.read_text().split("\n\n"):
         lines = [line for line in block.splitlines() if not line.startswith("#")]
         if len(lines) == 1 and lines[0].startswith("== "):
-            file = ROOT / "examples" / lines[0][3:]
+            name = lines[0][3:]
+            file = ROOT / ("" if "/" in name else "examples") / name
             continue
         if not lines:
             continue

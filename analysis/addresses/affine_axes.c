@@ -35,6 +35,8 @@ typedef struct Analysis {
     int mover_count;
     bool too_many;
     int synthetic;  // ids of made-up atoms count down from here
+    // How often a loop runs, and how many values a digit has, is no stride of its own.
+    bool has_counts;
 } Analysis;
 
 bool poly_is_nonnegative(Arena *arena, const Poly *poly) {
@@ -189,6 +191,14 @@ static void split_direct_use(Analysis *analysis, Value *axis) {
 
 /* ---- dimensions ---- */
 
+/// Whether the symbol says how many values a digit may have, or how often a loop runs.
+static bool is_count_of(const Analysis *analysis, const Mover *mover, const Value *atom) {
+    if (!analysis->has_counts || !mover->extent || !poly_mentions(mover->extent, atom))
+        return false;
+    return value_is_loop_variable(mover->atom) ? atom->type.is_constexpr
+                                               : !value_is_axis(mover->atom);
+}
+
 /// Also what is computed from a block size (`BLOCK // 2`) is one, and how many programs there are: it is no stride of its own.
 static intptr_t bounds_a_lane_or_step(ValueWalk *walk, const Value *atom) {
     const Analysis *analysis = walk->context;
@@ -196,7 +206,9 @@ static intptr_t bounds_a_lane_or_step(ValueWalk *walk, const Value *atom) {
     for (int i = 0; i < analysis->tile.rank; i++)
         if (analysis->tile.dims[i] && poly_mentions(analysis->tile.dims[i], atom)) return true;
     for (int i = 0; i < analysis->mover_count; i++)
-        if (poly_mentions(analysis->movers[i].step, atom)) return true;
+        if (poly_mentions(analysis->movers[i].step, atom) ||
+            is_count_of(analysis, &analysis->movers[i], atom))
+            return true;
     const Op *op = atom->type.is_constexpr ? atom->op : NULL;
     for (int i = 0; op && i < op->operand_count; i++)
         if (op->operands[i] && !op->operands[i]->constant && walk_ask(walk, op->operands[i]))
@@ -550,6 +562,19 @@ static bool loop_is_aligned(Analysis *analysis, const Mover *mover) {
     return true;
 }
 
+/// Whether different values of the axis touch different elements: with each symbol for a stride, or with counts of iterations and digits
+/// for numbers.
+static bool owns_in_some_way(Analysis *analysis, Value *axis) {
+    const Analysis before = *analysis;  // splitting changes the movers
+    if (before.too_many) return false;
+    for (int way = 0; way < 2; way++) {
+        *analysis = before;
+        analysis->has_counts = way == 1;
+        if (owns(analysis, axis, 0)) return true;
+    }
+    return false;
+}
+
 static AxisDependence depend(Analysis *analysis, Axis *axis, Value *atom) {
     const Access *access = analysis->access;
     if (!access->offset.known) {
@@ -572,7 +597,7 @@ static AxisDependence depend(Analysis *analysis, Axis *axis, Value *atom) {
         // Only digits of it may be there; they still need the whole's extent.
         add_mover(&trial, atom);
     }
-    if (trial.too_many || !owns(&trial, atom, 0)) return AXIS_SCATTERED;
+    if (!owns_in_some_way(&trial, atom)) return AXIS_SCATTERED;
     const Mover *mover = find_mover(&trial, atom);
     axis->aligned = !mover || axis->is_program || loop_is_aligned(&trial, mover);
     return AXIS_OWNED;

@@ -27,6 +27,7 @@ ATOMICS = {
         "scales_by_channel": 0,
         "query_of_splits": 0,
         "scale_below_a_flag": 0,
+        "blocks_of_a_program": 0,
         "scale_of_even_programs": 0,
     },
 }

@@ -158,6 +158,24 @@ TEST(overlapping_window) {
     finish();
 }
 
+/// Blocks that follow each other, so many for each program: how many there are is no stride.
+TEST(blocks_of_a_program) {
+    start();
+    Value *x = pointer("x"), *size = block("BLOCK"), *blocks = block("BLOCKS");
+    Value *first = multiply(multiply(program(0), size), blocks);
+    for (int more = 0; more < 2; more++) {
+        Value *count = more ? add(blocks, build_int(&builder, 1)) : blocks;
+        Op *loop = loop_begin(build_int(&builder, 0), count, build_int(&builder, 1), NULL);
+        Value *at = add(first, multiply(loop->regions[0]->arguments[0], size));
+        at = add(at, range(size));
+        build_binary(&builder, OP_LT, at, integer("n"));
+        Op *op = load(add(x, at));
+        loop_end(loop, NULL);
+        CHECK_EQ_STR(axes_of(op), more ? "ss" : "OO");
+    }
+    finish();
+}
+
 /// Rows that also move along their columns: nobody says that they stay within the stride.
 TEST(diagonal) {
     start();
@@ -239,6 +257,8 @@ TEST(batch_and_head_from_one_program_id) {
     Value *rest = build_binary(&builder, OP_SUB, program(0), multiply(batch, heads));
     both = add(multiply(batch, stride_b), multiply(rest, stride_h));
     CHECK_EQ_STR(axes_of(load(add(x, add(both, range(size))))), "O");
+    both = add(multiply(batch, add(heads, build_int(&builder, 1))), head);  // rows longer than that
+    CHECK_EQ_STR(axes_of(load(add(x, add(multiply(both, stride_h), range(size))))), "O");
     both = add(batch, head);  // not two dimensions
     CHECK_EQ_STR(axes_of(load(add(x, add(multiply(both, stride_h), range(size))))), "s");
     finish();
@@ -354,8 +374,8 @@ TEST(nonnegative) {
 
 TEST_MAIN(TEST_ROW(block_of_a_vector), TEST_ROW(same_program_id_twice_is_one_atom),
           TEST_ROW(matrix_rows_and_columns), TEST_ROW(row_of_a_contiguous_matrix),
-          TEST_ROW(overlapping_window), TEST_ROW(diagonal), TEST_ROW(strides_that_a_caller_chooses),
-          TEST_ROW(pointer_increment_in_a_loop), TEST_ROW(loop_that_starts_at_the_program),
-          TEST_ROW(batch_and_head_from_one_program_id), TEST_ROW(wrap_around),
-          TEST_ROW(limits_by_where), TEST_ROW(indices_from_memory), TEST_ROW(block_pointer),
-          TEST_ROW(what_is_not_affine), TEST_ROW(nonnegative))
+          TEST_ROW(overlapping_window), TEST_ROW(diagonal), TEST_ROW(blocks_of_a_program),
+          TEST_ROW(strides_that_a_caller_chooses), TEST_ROW(pointer_increment_in_a_loop),
+          TEST_ROW(loop_that_starts_at_the_program), TEST_ROW(batch_and_head_from_one_program_id),
+          TEST_ROW(wrap_around), TEST_ROW(limits_by_where), TEST_ROW(indices_from_memory),
+          TEST_ROW(block_pointer), TEST_ROW(what_is_not_affine), TEST_ROW(nonnegative))

@@ -4,6 +4,7 @@
 # case: {"class": "slices", "call": "m.run_scale_of_a_row(x, scale)", "inputs": {"x": [3, 37], "scale": [3]}}
 # case: {"class": "slices", "call": "m.run_scales_by_channel(x, scale, shift)", "inputs": {"x": [3, 2, 19], "scale": [2], "shift": [2]}}
 # case: {"class": "slices", "call": "m.run_query_of_splits(q, k)", "inputs": {"q": [2, 8], "k": [2, 11, 8]}}
+# case: {"class": "slices", "call": "m.run_blocks_of_a_program(x, scale)", "inputs": {"x": [37], "scale": [37]}}
 # case: {"class": "slices", "call": "m.run_scale_of_even_programs(x, scale)", "inputs": {"x": [37], "scale": [1]}}
 
 import torch
@@ -60,6 +61,18 @@ def scale_below_a_flag(x, scale, y, n, SCALED: tl.constexpr, B: tl.constexpr):
 
 
 @triton.jit
+def blocks_of_a_program(x, scale, y, n, B: tl.constexpr, BLOCKS: tl.constexpr):
+    """Each program has blocks that follow each other: how many they are is no stride."""
+    lanes = tl.arange(0, B)
+    total = tl.zeros((B,), dtype=tl.float32)
+    for block in range(BLOCKS):
+        at = tl.program_id(0) * B * BLOCKS + block * B + lanes
+        factor = tl.load(scale + at, mask=at < n, other=0.0)
+        total += tl.load(x + at, mask=at < n, other=0.0) * factor
+    tl.store(y + tl.program_id(0) * B + lanes, tl.exp(total))
+
+
+@triton.jit
 def scale_of_even_programs(x, scale, y, n, B: tl.constexpr):
     pid = tl.program_id(0)
     i = pid * B + tl.arange(0, B)
@@ -100,6 +113,13 @@ def run_query_of_splits(q, k):
 def run_scale_below_a_flag(x, scale):
     y = torch.empty_like(x)
     scale_below_a_flag[(triton.cdiv(x.numel(), 16),)](x, scale, y, x.numel(), SCALED=True, B=16)
+    return y
+
+
+def run_blocks_of_a_program(x, scale):
+    programs = triton.cdiv(x.numel(), 32)
+    y = x.new_empty(programs * 8)
+    blocks_of_a_program[(programs,)](x, scale, y, x.numel(), B=8, BLOCKS=4)
     return y
 
 

@@ -435,6 +435,14 @@ static void visit_memory(FactWalk *walk, const Op *op) {
     if (stores) FOR_EACH_PARAMETER(walk, i, address->loaded) walk->facts[i].is_store_index = true;
 }
 
+/// The lists that a block's address is made of: its shape bounds it.
+static ParameterSet loaded_for_address(FactWalk *walk, const Op *op) {
+    ParameterSet loaded = {{0}};
+    for (int i = 0; i < op->operand_count; i++)
+        if (i != 1) loaded = set_union(loaded, origin(walk, op->operands[i])->loaded);
+    return loaded;
+}
+
 /// `tl.sum(tile, axis=AXIS)`.
 static void visit_axis(FactWalk *walk, const Op *op) {
     int index = op_axis_index(op->code);
@@ -594,6 +602,8 @@ static void walk_op(FactWalk *walk, const Op *op) {
     }
     ValueOrigin all = {0};
     for (int i = 0; i < op->operand_count; i++) merge(&all, origin(walk, op->operands[i]));
+    if (op->code == OP_MAKE_BLOCK_POINTER || op->code == OP_MAKE_TENSOR_DESCRIPTOR)
+        all.loaded = loaded_for_address(walk, op);
     for (int i = 0; i < op->region_count; i++) {
         walk_region(walk, op->regions[i]);
         yield_into(walk, op->regions[i], op->results, op->result_count, false);
@@ -706,6 +716,12 @@ static bool visit_dot(void *context, Op *op) {
     return true;
 }
 
+/// A list that bounds lanes and loops, is in no address, and has no other one to begin at: how long each row is, from its start.
+static bool is_lone_length(const ParameterFacts *facts) {
+    return facts->is_offset_list && facts->is_list && !facts->is_ends && !facts->is_class &&
+           set_is_empty(facts->indexes) && !facts->is_store_index;
+}
+
 /// Lists of lengths, one a program, and beside them lists of where the parts begin that are so long.
 static void find_parts(FactWalk *walk) {
     bool has_lengths = false;
@@ -724,11 +740,16 @@ static void find_parts(FactWalk *walk) {
                                !facts->is_offset_list &&
                                (!facts->is_block_index || facts->is_store_index);
     }
+    bool has_starts = false;
+    int bounds = 0;
     for (int i = 0; i < walk->count; i++) {
-        bool has_starts = false;
-        for (int k = 0; k < walk->count; k++)
-            has_starts = has_starts || walk->facts[k].is_part_start;
-        walk->facts[i].is_length = walk->facts[i].is_length && has_starts;
+        has_starts = has_starts || walk->facts[i].is_part_start;
+        bounds += walk->facts[i].is_offset_list;
+    }
+    for (int i = 0; i < walk->count; i++) {
+        ParameterFacts *facts = &walk->facts[i];
+        facts->is_length =
+            (facts->is_length && has_starts) || (bounds == 1 && is_lone_length(facts));
     }
 }
 

@@ -12,15 +12,17 @@
 
 enum { EVEN_VARIANTS = 2, VARIANTS = 4, MOST_SITES = 4 };
 
+/// What a launch before this one computed: what the launcher filled it with is neither a value to take a derivative at, nor an
+/// index, nor the end of a loop.
+static bool is_written_before(const ConcreteBuffer *buffer, const ParameterFacts *facts) {
+    return buffer->may_be_written && facts->is_loaded && !facts->is_stored && !facts->is_atomic;
+}
+
 static Content content_of(const ConcreteBuffer *buffer, const ParameterFacts *facts,
                           DTypeCode dtype, uint64_t seed) {
-    // what a launch before this one computed: its zeros are neither values to take a derivative at nor ends of loops
-    bool is_filled =
-        buffer->may_be_written && facts->is_loaded && !facts->is_stored && !facts->is_atomic;
+    if (is_written_before(buffer, facts)) return content_guess(facts, dtype, seed);
     switch (buffer->contents) {
-    case CONTENTS_ZEROS:
-        if (is_filled) break;
-        return (Content){.kind = CONTENT_ZERO};
+    case CONTENTS_ZEROS: return (Content){.kind = CONTENT_ZERO};
     case CONTENTS_INDICES: return (Content){.kind = CONTENT_MONOTONE, .seed = seed, .high = 1};
     case CONTENTS_FILL:
         return (Content){.kind = dtype_code_is_float(dtype) ? CONTENT_RANDOM : CONTENT_SMALL,
@@ -61,9 +63,10 @@ static bool set_argument(const Function *function, const ParameterFacts *facts,
             given->dtype <= DTYPE_OF_PARAMETER && pointee_is_open(parameter, &facts[index]);
         argument->content =
             content_of(buffer, &facts[index], argument->dtype, hash_mix(seed + (uint64_t)index));
+        bool is_kept = !is_written_before(buffer, &facts[index]);
         argument->has_known_content = argument->content.kind == CONTENT_ZERO ||
-                                      buffer->contents == CONTENTS_INDICES ||
-                                      buffer->contents == CONTENTS_FILL;
+                                      (is_kept && (buffer->contents == CONTENTS_INDICES ||
+                                                   buffer->contents == CONTENTS_FILL));
         argument->rank = argument->stride_count = given->rank;
         int64_t extent = 1, dense = 1;
         argument->is_dense = true;

@@ -145,6 +145,19 @@ def visible_blocks(q, k, o, visible, stride, B: tl.constexpr, T: tl.constexpr):
             total = total * tl.exp(largest - larger) + tl.sum(tl.exp(score - larger), 0)
             largest = larger
     tl.store(o + row, largest + tl.log(total))
+
+
+@triton.jit
+def rows_of_lengths(x, y, lengths, stride, B: tl.constexpr, D: tl.constexpr):
+    part = tl.program_id(0)
+    length = tl.load(lengths + part)
+    x_rows = tl.make_block_ptr(x + part * stride, (length, D), (D, 1), (0, 0), (B, D), (1, 0))
+    total = tl.zeros([D], dtype=tl.float32)
+    for first in range(0, length, B):
+        v = tl.load(x_rows, boundary_check=(0,), padding_option="zero")
+        total += tl.sum(v * v, 0)
+        x_rows = tl.advance(x_rows, (B, 0))
+    tl.store(y + part * D + tl.arange(0, D), total)
 """
 
 
@@ -160,12 +173,14 @@ def test_integers_in_memory_are_plausible(tmp_path: Path) -> None:
     finally:
         runner.close()
     assert {name: answer["status"] for name, answer in answers.items()} == dict.fromkeys(
-        ("weighted_parts", "chosen_blocks", "rows_of_experts", "visible_blocks"), "proved"
+        answers, "proved"
     )
     texts = {name: answer["configurations"][0]["text"] for name, answer in answers.items()}
     assert "starts=i32 in growing(48), lengths=i32 in range(1, 40)" in texts["weighted_parts"]
     assert "blocks=i32 in range(0, 1) or 1" in texts["chosen_blocks"]
     assert "experts=i32 in range(0, 3)" in texts["rows_of_experts"]
+    # A list alone that bounds a loop is no list of starts, which grow with each.
+    assert "lengths=i32 in range(1, 40)" in texts["rows_of_lengths"]
     # What is compared with True is no float, which it would never be.
     assert "visible=i32 in range(1, 1) or 0" in texts["visible_blocks"]
 
@@ -247,6 +262,29 @@ def of_padded(x, w, ends, longest):
     y = torch.empty_like(x)
     padded_parts[(ends.shape[0] - 1,)](x, w, y, ends, longest, w.stride(0), n=8)
     return y
+
+
+@triton.jit
+def numbered(order, n, B: tl.constexpr):
+    row = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(order + row, n - 1 - row, mask=row < n)
+
+
+@triton.jit
+def rows_in_order(x, y, order, n: tl.constexpr):
+    row = tl.program_id(0)
+    lanes = tl.arange(0, n)
+    v = tl.load(x + tl.load(order + row) * n + lanes)
+    tl.store(y + row * n + lanes, v * v)
+
+
+def in_order(x):
+    rows = x.shape[0]
+    order = torch.full((rows,), -1, dtype=torch.int32, device=x.device)
+    numbered[(triton.cdiv(rows, 16),)](order, rows, B=16)
+    y = torch.empty_like(x)
+    rows_in_order[(rows,)](x, y, order, n=8)
+    return y
 """
 
 
@@ -262,13 +300,15 @@ def test_lists_of_one_launch_are_about_the_same_parts(tmp_path: Path) -> None:
     finally:
         runner.close()
     assert {name: answer["status"] for name, answer in answers.items()} == dict.fromkeys(
-        ("parts_by_ends", "rows_of_ranges", "chosen_rows", "padded_parts"), "proved"
+        answers, "proved"
     )
     texts = {name: answer["configurations"][0]["text"] for name, answer in answers.items()}
     assert "counts=i32 in parts(lengths), ends=i32 in parts(ends)" in texts["parts_by_ends"]
     words = "ranges=i32 in parts(bounds), sums=i32 in parts(starts), part_of=i32 in parts(rows)"
     assert words in texts["rows_of_ranges"]
     assert " in zeros" not in texts["chosen_rows"]
+    # Another kernel has written over what the launcher filled it with.
+    assert "range(-1, -1)" not in texts["rows_in_order"]
 
 
 def test_a_line_names_lists_of_parts(tmp_path: Path) -> None:

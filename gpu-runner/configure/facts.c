@@ -719,7 +719,7 @@ static bool visit_dot(void *context, Op *op) {
 /// A list that bounds lanes and loops, is in no address, and has no other one to begin at: how long each row is, from its start.
 static bool is_lone_length(const ParameterFacts *facts) {
     return facts->is_offset_list && facts->is_list && !facts->is_ends && !facts->is_class &&
-           set_is_empty(facts->indexes) && !facts->is_store_index;
+           !facts->is_block_index && set_is_empty(facts->indexes) && !facts->is_store_index;
 }
 
 /// Lists of lengths, one a program, and beside them lists of where the parts begin that are so long.
@@ -744,7 +744,7 @@ static void find_parts(FactWalk *walk) {
     int bounds = 0;
     for (int i = 0; i < walk->count; i++) {
         has_starts = has_starts || walk->facts[i].is_part_start;
-        bounds += walk->facts[i].is_offset_list;
+        bounds += walk->facts[i].is_offset_list && !walk->facts[i].is_block_index;
     }
     for (int i = 0; i < walk->count; i++) {
         ParameterFacts *facts = &walk->facts[i];

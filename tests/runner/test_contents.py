@@ -158,6 +158,20 @@ def rows_of_lengths(x, y, lengths, stride, B: tl.constexpr, D: tl.constexpr):
         total += tl.sum(v * v, 0)
         x_rows = tl.advance(x_rows, (B, 0))
     tl.store(y + part * D + tl.arange(0, D), total)
+
+
+@triton.jit
+def blocks_of_rows(x, y, lengths, blocks, stride, B: tl.constexpr, T: tl.constexpr):
+    row = tl.program_id(0)
+    length = tl.load(lengths + row)
+    listed = tl.load(blocks + row * T + tl.arange(0, T))
+    total = tl.zeros([B], dtype=tl.float32)
+    shown = tl.sum(tl.where(listed * B < length, 1, 0), 0)
+    for i in range(tl.minimum(shown, length)):
+        at = tl.load(blocks + row * T + i) * B + tl.arange(0, B)
+        v = tl.load(x + row * stride + at, mask=at < length, other=0.0)
+        total += v * v
+    tl.store(y + row * B + tl.arange(0, B), total)
 """
 
 
@@ -181,6 +195,7 @@ def test_integers_in_memory_are_plausible(tmp_path: Path) -> None:
     assert "experts=i32 in range(0, 3)" in texts["rows_of_experts"]
     # A list alone that bounds a loop is no list of starts, which grow with each.
     assert "lengths=i32 in range(1, 40)" in texts["rows_of_lengths"]
+    assert "lengths=i32 in range(1, 40)" in texts["blocks_of_rows"]
     # What is compared with True is no float, which it would never be.
     assert "visible=i32 in range(1, 1) or 0" in texts["visible_blocks"]
 

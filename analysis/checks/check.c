@@ -19,7 +19,7 @@ static CheckKernel *const kernel_checks[] = {
     check_launches,        check_block_sizes,    check_direct_calls,   check_grids,
     check_launch_numbers,  check_argument_kinds, check_instances,      check_steps,
     check_counted_lanes,   check_running_values, check_configurations, check_totals,
-    check_trials,          check_shared_memory,
+    check_trials,          check_axes_apart,     check_shared_memory,
 };
 
 /// Beyond this a kernel is unrolled code that nobody reads; the checks over pairs of ops are left out.

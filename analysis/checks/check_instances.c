@@ -335,3 +335,61 @@ void check_instances(Check *check) {
         .is_lowered = ARENA_ARRAY(check->arena, bool, instances.count + 1)};
     for (int i = 0; i < meetings.count; i++) check_meeting(&search, &meetings.items[i]);
 }
+
+/* ---- two axes that meet ---- */
+
+/// The constexpr that a dim is; NULL for anything else.
+static const Value *constexpr_of(const Poly *dim) {
+    bool is_one =
+        dim && dim->count == 1 && dim->terms[0].coefficient == 1 && dim->terms[0].atom_count == 1;
+    const Value *atom = is_one ? dim->terms[0].atoms[0] : NULL;
+    return atom && check_is_parameter(atom) && atom->type.is_constexpr ? atom : NULL;
+}
+
+/// An operation whose result has both for axes.
+static const Op *spans(const Check *check, const Value *a, const Value *b) {
+    for (LIST_EACH(int, i, check->ops)) {
+        const Op *op = check->ops.items[i];
+        const Value *result = op->result_count ? op->results[0] : NULL;
+        bool has_a = false, has_b = false;
+        if (!is_tile(result) || op_rows[op->code].shape != SHAPE_BROADCAST) continue;
+        for (int k = 0; k < result->type.rank; k++) {
+            const Value *dim = constexpr_of(result->type.dims[k]);
+            has_a |= dim == a;
+            has_b |= dim == b;
+        }
+        if (has_a && has_b) return op;
+    }
+    return NULL;
+}
+
+/// Two blocks that are axes of one tile elsewhere, and here are taken for one axis: mostly `[None, :]` for `[:, None]`.
+static void check_apart(Check *check, const Instances *instances, const DimMeeting *meeting) {
+    const Value *a = constexpr_of(meeting->a), *b = constexpr_of(meeting->b);
+    if (!a || !b || check_was_said(check, meeting->op->range) || check_is_optional(meeting->op))
+        return;
+    for (int i = 0; i < instances->count; i++) {
+        int64_t one, other;
+        if (instance_number(check, &instances->items[i], meeting->a, &one) &&
+            instance_number(check, &instances->items[i], meeting->b, &other))
+            return;
+    }
+    const Op *tile = spans(check, a, b);
+    if (!tile) return;
+    Diagnostic *said = check_report(check, DIAGNOSTIC_AXES_MEET, meeting->op,
+                                    "fits only where %s == %s, which are two axes of another tile",
+                                    a->name, b->name);
+    check_relate(check, said, tile, "two axes here");
+}
+
+void check_axes_apart(Check *check) {
+    // a launch that is tried with numbers says more
+    if (!check->is_entry ||
+        (check->skips_trials && check->kernel->definition->module->launches.count))
+        return;
+    DimMeetings meetings = {.check = check};
+    for (LIST_EACH(int, i, check->ops)) find_meetings(&meetings, check->ops.items[i]);
+    if (!meetings.count) return;
+    Instances instances = instances_find(check);
+    for (int i = 0; i < meetings.count; i++) check_apart(check, &instances, &meetings.items[i]);
+}

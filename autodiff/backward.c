@@ -147,6 +147,13 @@ static const char *assumption_comment(Arena *arena, const Backward *result) {
     return buffer_text(&text);
 }
 
+/// Which rows a kernel is for that takes the place of others.
+static const char *row_comment(Arena *arena, const BackwardLaunch *launch) {
+    if (!launch->row.block) return "";
+    return arena_printf(arena, "    # In place of the others where a block holds a row: %s <= %s\n",
+                        launch->row.length, launch->row.block);
+}
+
 /// A kernel and what has to be known to launch it.
 static const char *emit_launch(Arena *arena, const Function *function, const BackwardLaunch *launch,
                                const char *grid, const Backward *result, const char **helpers) {
@@ -170,9 +177,9 @@ static void emit_variant(Arena *arena, const Variant *variant, WrapperKind wrapp
         BackwardLaunch *launch = &result->launches[i];
         const char *needed, *grid = "";
         if (!i)
-            grid = arena_printf(arena, "%s%s%s", assumption_comment(arena, result),
-                                grid_comment(arena, result, wrapper),
-                                steps_comment(arena, result, wrapper));
+            grid = arena_printf(
+                arena, "%s%s%s%s", row_comment(arena, launch), assumption_comment(arena, result),
+                grid_comment(arena, result, wrapper), steps_comment(arena, result, wrapper));
         launch->kernel = parts[i].function->name;
         launch->is_tuned_before = i && result->kernel->definition->is_autotuned &&
                                   launch_reads_scratch(launch) && !result->is_untuned;
@@ -193,6 +200,41 @@ static void emit_variant(Arena *arena, const Variant *variant, WrapperKind wrapp
     absent_settle(result);
     result->kernel_text = buffer_text(&text);
     result->helper_text = buffer_text(&helpers);
+}
+
+/// Whether all that a backward's kernels get of the forward is what another's get, too: the class saves it for one.
+static bool needs_no_more(const Backward *own, const Backward *other) {
+    for (int i = 0; i < own->whole.argument_count; i++) {
+        const BackwardArgument *argument = &own->whole.arguments[i];
+        int known = launch_index(&other->whole, argument->name);
+        if (argument->use == ARGUMENT_STAGES) continue;
+        if (known < 0 || other->whole.arguments[known].use != argument->use) return false;
+        bool may_be_none = other->whole.arguments[known].is_optional;
+        if (argument->use == ARGUMENT_UPSTREAM && may_be_none && !argument->is_optional)
+            return false;
+    }
+    return own->input_count == other->input_count;
+}
+
+/// The kernel that takes the place of all, for rows that one block holds.
+static void emit_whole_rows(Arena *arena, const Variant *variant, WrapperKind wrapper,
+                            Backward *result) {
+    if (!variant->whole_rows) return;
+    Backward *rows = ARENA_NEW(arena, Backward);
+    *rows = variant->whole_rows->result;
+    rows->kernel = result->kernel;
+    rows->given = result->given;
+    rows->given_count = result->given_count;
+    rows->is_partial = result->is_partial;
+    rows->is_untuned = result->is_untuned;
+    rows->joined = result->joined;
+    emit_variant(arena, variant->whole_rows, wrapper, rows);
+    if (!needs_no_more(rows, result)) return;
+    result->whole_rows = rows;
+    result->kernel_text = arena_printf(arena, "%s\n\n%s", result->kernel_text, rows->kernel_text);
+    if (!strstr(result->helper_text, rows->helper_text))
+        result->helper_text =
+            arena_printf(arena, "%s\n\n%s", result->helper_text, rows->helper_text);
 }
 
 /// Whether the file has the backward already, in fewer kernels: what launches these knows of no others.
@@ -292,7 +334,9 @@ static Backward *derive(Arena *arena, const Snapshot *snapshot, const Kernel *as
         diagnose(diagnostics, (DiagnosticId)variant->failure_id, result->reason_range, "%s",
                  result->reason);
     if (result->status != BACKWARD_DERIVED) return result;
-    emit_variant(arena, variant, options ? options->wrapper : WRAPPER_AUTOGRAD, result);
+    const WrapperKind wrapper = options ? options->wrapper : WRAPPER_AUTOGRAD;
+    emit_variant(arena, variant, wrapper, result);
+    emit_whole_rows(arena, variant, wrapper, result);
     findings_report(snapshot, result, diagnostics);
     return result;
 }

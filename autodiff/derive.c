@@ -88,6 +88,7 @@ static void variant_describe(Differentiation *state, Variant *variant) {
     stages_describe(state->backward, &variant->launch);
     same_gradients_describe(state->arena, state->backward, &variant->launch);
     blocks_look(state, &variant->launch);
+    variant->launch.row = state->parts.row;
     result->status = BACKWARD_DERIVED;
 }
 
@@ -196,6 +197,7 @@ static void variant_improve(Arena *arena, const Kernel *kernel, const Function *
     if (variant->result.atomics) try_tiles(arena, kernel, forward, options, keeps, variant);
     if (variant->result.atomics) variant_flatten(arena, kernel, forward, options, keeps, variant);
     if (variant->result.atomics) try_joined(arena, kernel, forward, options, variant);
+    variant_find_whole_rows(arena, kernel, forward, options, keeps, variant);
 }
 
 static Variant variant_copy(Arena *arena, const Variant *variant) {

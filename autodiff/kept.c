@@ -94,6 +94,8 @@ static void launch_settle(Arena *arena, BackwardLaunch *launch) {
     ITEMS(launch, blocks, launch->block_count);
     for (int i = 0; i < launch->block_count; i++) block_settle(arena, &launch->blocks[i]);
     TEXT(launch, stream);
+    TEXT(launch, row.block);
+    TEXT(launch, row.length);
     TEXT(launch, turns_end);
     TEXT(launch, turns_step);
     if (launch->loop) launch->loop = loop_copy(arena, launch->loop);
@@ -140,6 +142,7 @@ static Backward *copy_of(Arena *arena, const Backward *backward) {
     ITEMS(copy, launches, copy->launch_count);
     for (int i = 0; i < copy->launch_count; i++) launch_settle(arena, &copy->launches[i]);
     launch_settle(arena, &copy->whole);
+    if (copy->whole_rows) copy->whole_rows = copy_of(arena, copy->whole_rows);
     TEXTS(copy, inputs, copy->input_count);
     TEXTS(copy, outputs, copy->output_count);
     gradients_settle(arena, copy);

@@ -160,3 +160,19 @@ void variant_flatten(Arena *arena, const Kernel *kernel, const Function *forward
     take_stored(variant, &own.launch);
     *variant = own;
 }
+
+void variant_find_whole_rows(Arena *arena, const Kernel *kernel, const Function *forward,
+                             const BackwardOptions *options, bool keeps_loads, Variant *variant) {
+    const BackwardPart part = {.kind = PART_ONE_PASS, .has_whole_rows = true};
+    const FunctionDefinition *definition = kernel->definition;
+    Variant *own = ARENA_NEW(arena, Variant);
+    if (variant->part_count < 2 || definition->is_autotuned || definition->has_heuristics) return;
+    variant_try(arena, kernel, forward, options, keeps_loads, part, own);
+    const char *block = own->launch.row.block, *tile = own->launch.tile;
+    bool is_row = own->result.status == BACKWARD_DERIVED && block && tile;
+    if (!is_row || strcmp(tile, block) != 0) return;  // what else a tile has may not fit
+    for (int i = 0; i < own->result.gradient_count; i++)
+        if (own->result.gradients[i].is_atomic) return;
+    own->backward->name = arena_printf(arena, "%s_whole_rows", own->backward->name);
+    variant->whole_rows = own;
+}

@@ -9,6 +9,10 @@
 void variant_split(Arena *arena, const Kernel *kernel, const Function *forward,
                    const BackwardOptions *options, bool keeps_loads, bool deals_tiles,
                    Variant *variant);
+/// Where the variant is of several kernels that walk rows in blocks: finds the one kernel that does all of their work for rows that one
+/// block holds.
+void variant_find_whole_rows(Arena *arena, const Kernel *kernel, const Function *forward,
+                             const BackwardOptions *options, bool keeps_loads, Variant *variant);
 /// Makes one kernel of a variant whose tiles number elements, with owners for the digits that gradients are numbered by. Leaves it as it is
 /// where that cannot be, or atomics would be left.
 void variant_flatten(Arena *arena, const Kernel *kernel, const Function *forward,

@@ -10,6 +10,7 @@
 #include "autodiff/addresses/quotients.h"
 #include "autodiff/arguments.h"
 #include "autodiff/atomics/one_element.h"
+#include "autodiff/blocks/whole_rows.h"
 #include "autodiff/extents/fills.h"
 #include "autodiff/finiteness/guard.h"
 #include "autodiff/finiteness/guard_stores.h"
@@ -99,6 +100,20 @@ static void pass_join_loops(Differentiation *state) {
 
 static void pass_log_sums(Differentiation *state) {
     if (function_carry_sums(state->primal)) function_share(state->primal);
+}
+
+static void pass_whole_rows(Differentiation *state) {
+    if (!state->parts.part.has_whole_rows) return;
+    function_clean(
+        state
+            ->primal);  // what a loop carries and nobody reads has other numbers with another block
+    if (!whole_rows_take(state->arena, state->primal, &state->parts.row)) {
+        adjoint_fail(state, DIAGNOSTIC_GRADIENT_ATOMIC_HOT_SPOT, (Range){0}, "no rows in blocks");
+        return;
+    }
+    function_simplify(state->primal);
+    function_share(state->primal);
+    function_hoist(state->primal);
 }
 
 static bool parameter_is_wanted(const void *options, const Parameter *parameter) {

@@ -16,6 +16,8 @@ typedef struct Variant {
     Function *backward;
     VariantPart parts[1 + BACKWARD_MOST_REDUCTIONS];  // in their place, one after the other
     int part_count;                                   // 0: it is one kernel
+    struct Variant
+        *whole_rows;        // one kernel in place of all, for rows that one block holds; or NULL
     LaunchFlags flags;      // values of which may need fewer atomics by themselves
     bool is_joined;         // loops of the forward were made one (joins/joined_loops.h)
     int reduction_kernels;  // how many there may be for it

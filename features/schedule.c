@@ -314,6 +314,11 @@ static ScheduleKernel report_kernel(const ScheduleSource *source, const Backward
                              .kernel = kernel,
                              .axes = function_axes(source->arena, kernel->function)};
     report_work(&emitted, &told);
+    if (launch->row.block)
+        LIST_PUSH(source->arena, &told.blocks,
+                  arena_printf(source->arena,
+                               "in place of the kernels above where a block holds a row: %s <= %s",
+                               launch->row.length, launch->row.block));
     report_blocks(source, launch, &told);
     for (int i = 0; i < launch->argument_count; i++) {
         const BackwardArgument *argument = &launch->arguments[i];
@@ -332,6 +337,9 @@ static void report_kernels(const ScheduleSource *source, ScheduleReport *report)
             ScheduleKernel told = report_kernel(source, &source->backward->launches[i]);
             LIST_PUSH(source->arena, &report->kernels, told);
         }
+        const Backward *rows = source->backward->whole_rows;
+        if (rows)
+            LIST_PUSH(source->arena, &report->kernels, report_kernel(source, &rows->launches[0]));
         bug_guard_end(&guard);
         snapshot_release(source->module);
         return;

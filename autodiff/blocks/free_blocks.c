@@ -187,25 +187,39 @@ static void list_blocks(Blocks *blocks, BackwardLaunch *launch, Value *const num
     }
 }
 
+/// Studies the function; the blocks that programs number along each axis, in `numbered`. False where it has no blocks.
+static bool study(Blocks *blocks, Arena *arena, Function *function, Value *const *counts,
+                  Value **numbered) {
+    *blocks = (Blocks){.arena = arena,
+                       .function = function,
+                       .former = former_new(arena),
+                       .nodes = map_new(arena),
+                       .ends = map_new(arena),
+                       .summed = map_new(arena),
+                       .read = map_new(arena)};
+    for (int i = 0; counts && i < BLOCK_AXES - PROGRAM_AXES; i++)
+        blocks->counts[PROGRAM_AXES + i] = counts[i];
+    region_walk(function->body, visit_dims, blocks);
+    if (!blocks->blocks.count) return false;
+    origins_find(blocks);
+    statements_visit(blocks);
+    sums_settle(blocks);
+    for (int axis = 0; axis < BLOCK_AXES; axis++) settle_axis(blocks, axis, &numbered[axis]);
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) settle_tiles(blocks, axis, numbered);
+    for (LIST_EACH(int, i, blocks->origins)) settle_origin(blocks, &blocks->origins.items[i]);
+    return true;
+}
+
+bool blocks_study(Blocks *blocks, Arena *arena, Function *function) {
+    Value *numbered[BLOCK_AXES];
+    return study(blocks, arena, function, NULL, numbered);
+}
+
 void blocks_describe(Arena *arena, Function *backward, Value *const *counts,
                      BackwardLaunch *launch) {
-    Blocks blocks = {.arena = arena,
-                     .function = backward,
-                     .former = former_new(arena),
-                     .nodes = map_new(arena),
-                     .ends = map_new(arena),
-                     .summed = map_new(arena),
-                     .read = map_new(arena)};
-    for (int i = 0; i < BLOCK_AXES - PROGRAM_AXES; i++) blocks.counts[PROGRAM_AXES + i] = counts[i];
-    region_walk(backward->body, visit_dims, &blocks);
-    if (!blocks.blocks.count) return;
-    origins_find(&blocks);
-    statements_visit(&blocks);
-    sums_settle(&blocks);
+    Blocks blocks;
     Value *numbered[BLOCK_AXES];
-    for (int axis = 0; axis < BLOCK_AXES; axis++) settle_axis(&blocks, axis, &numbered[axis]);
-    for (int axis = 0; axis < PROGRAM_AXES; axis++) settle_tiles(&blocks, axis, numbered);
-    for (LIST_EACH(int, i, blocks.origins)) settle_origin(&blocks, &blocks.origins.items[i]);
+    if (!study(&blocks, arena, backward, counts, numbered)) return;
     list_blocks(&blocks, launch, numbered);
     products_describe(&blocks, launch);
     loops_describe(&blocks, launch);

@@ -109,6 +109,9 @@ void form_use(Blocks *blocks, const Affine *form, const Type *type, int *labels,
 /// Notes a number of the program's that something uses.
 void poly_use(Blocks *blocks, const Poly *poly);
 
+/// Looks at all of a function: which of its blocks are free, and which origins they have. False where it has none.
+bool blocks_study(Blocks *blocks, Arena *arena, Function *function);
+
 /// What the statements of the kernel join, label, and sum up: visit.c.
 void statements_visit(Blocks *blocks);
 int node_root(Blocks *blocks, int node);

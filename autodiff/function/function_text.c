@@ -553,8 +553,10 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
     if (launch->is_tuned_before)
         LIST_PUSH(arena, &call, arena_printf(arena, "**_tuned(%s)", backward->launches[0].kernel));
     if (plan->has_options) LIST_PUSH(arena, &call, options_text(arena, plan, launch));
-    const char *warps = warps_text(arena, plan, launch, indent + 4);
+    const char *warps = launch->row.block ? NULL : warps_text(arena, plan, launch, indent + 4);
     if (warps) LIST_PUSH(arena, &call, warps);
+    if (launch->row.block && !plan->has_options)
+        LIST_PUSH(arena, &call, arena_printf(arena, "num_warps=%s", whole_rows_warps(arena, plan)));
     if (has_tiles && !plan->has_options) {
         LIST_PUSH(arena, &call, arena_printf(arena, "num_warps=%s", tiles.warps));
         if (tiles.stages)
@@ -633,31 +635,44 @@ static void expanded_text(Arena *arena, Buffer *out, const LaunchPlan *plan) {
     }
 }
 
-static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, const Texts *saved,
-                           const Texts *scalars, const Texts *outputs) {
+/// `def NAME(ctx, LEADING..., upstream gradients):`. Gives the parameters.
+static Texts backward_head(Arena *arena, Buffer *out, const LaunchPlan *plan, const char *name,
+                           const Texts *leading, const Texts *outputs) {
     const Backward *backward = plan->backward;
-    const BackwardLaunch *launch = &backward->whole;
     Texts parameters = {0};
     LIST_PUSH(arena, &parameters, plan->ctx);
+    for (LIST_EACH(int, i, *leading)) LIST_PUSH(arena, &parameters, leading->items[i]);
     for (int i = 0; i < outputs->count; i++) {
         const BackwardArgument *argument =
             launch_argument(backward, ARGUMENT_UPSTREAM, outputs->items[i]);
         LIST_PUSH(arena, &parameters,
                   argument ? argument->name : arena_printf(arena, "_d%s", outputs->items[i]));
     }
+    buffer_puts(out, "\n    @staticmethod\n    ");
+    buffer_printf(out, "%s:\n",
+                  call_lines_before(arena, arena_printf(arena, "def %s", name), parameters.items,
+                                    parameters.count, 4, 1));
+    return parameters;
+}
+
+/// What the class has kept of the forward.
+static void backward_unpack(Arena *arena, Buffer *out, const LaunchPlan *plan, const Texts *saved,
+                            const Texts *scalars) {
     const char *tensors = arena_printf(arena, "%s.saved_tensors", plan->ctx),
                *numbers = arena_printf(arena, "%s.scalars", plan->ctx);
-    buffer_puts(out, "\n    @staticmethod\n    ");
-    buffer_printf(
-        out, "%s:\n",
-        call_lines_before(arena, "def backward", parameters.items, parameters.count, 4, 1));
-    absent_backward(arena, out, plan, outputs);
     if (saved->count == 1)
         statement(out, arena_printf(arena, "(%s,) = ", saved->items[0]), tensors);
     if (saved->count > 1) unpack(out, saved, tensors);
     if (scalars->count == 1)
         statement(out, arena_printf(arena, "%s = ", scalars->items[0]), numbers);
     if (scalars->count > 1) unpack(out, scalars, numbers);
+}
+
+/// The launches, and what comes of them.
+static void backward_body(Arena *arena, Buffer *out, const LaunchPlan *plan, const Texts *saved,
+                          const Texts *parameters, const Texts *outputs) {
+    const Backward *backward = plan->backward;
+    const BackwardLaunch *launch = &backward->whole;
     expanded_text(arena, out, plan);
     // The kernel repeats stores in it, and autograd may come again for what the forward has kept.
     for (int i = 0; i < launch->argument_count; i++)
@@ -667,7 +682,7 @@ static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, co
     class_buffers(arena, out, plan, outputs);
     for (int i = 0; i < backward->launch_count; i++) class_call(arena, out, plan, i, outputs);
     Texts results = {0};
-    LIST_PUSH(arena, &results, links_text(arena, plan, saved, &parameters));
+    LIST_PUSH(arena, &results, links_text(arena, plan, saved, parameters));
     LIST_PUSH(arena, &results, "None");
     if (plan->has_options) LIST_PUSH(arena, &results, "None");
     if (plan_has_descriptors(plan)) LIST_PUSH(arena, &results, "None");
@@ -697,6 +712,35 @@ static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, co
     }
     statement(out, "return ",
               call_lines_before(arena, "_first_order", results.items, results.count, 8, 7));
+}
+
+/// The same in one kernel, for rows that one block holds.
+static void class_whole_rows(Arena *arena, Buffer *out, const LaunchPlan *plan, const Texts *saved,
+                             const Texts *scalars, const Texts *outputs) {
+    if (!rows_are_own(plan)) return;
+    const LaunchPlan own = whole_rows_plan(plan);
+    const Texts leading = whole_rows_leading(arena, &own);
+    Texts numbers = {0};
+    for (LIST_EACH(int, i, *scalars)) {
+        bool is_block = strcmp(scalars->items[i], whole_rows_launch(&own)->row.block) == 0;
+        LIST_PUSH(arena, &numbers, is_block ? "_" : scalars->items[i]);
+    }
+    const Texts parameters = backward_head(arena, out, &own, WHOLE_ROWS_METHOD, &leading, outputs);
+    statement(out, "\"\"\"The same in one kernel, where a block holds a row.\"\"\"", "");
+    backward_unpack(arena, out, &own, saved, &numbers);
+    Texts gradients = {.items = parameters.items + leading.count,
+                       .count = parameters.count - leading.count};
+    backward_body(arena, out, &own, saved, &gradients, outputs);
+}
+
+static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, const Texts *saved,
+                           const Texts *scalars, const Texts *outputs) {
+    const Texts none = {0};
+    const Texts parameters = backward_head(arena, out, plan, "backward", &none, outputs);
+    absent_backward(arena, out, plan, outputs);
+    backward_unpack(arena, out, plan, saved, scalars);
+    buffer_puts(out, whole_rows_dispatch(arena, plan, &parameters));
+    backward_body(arena, out, plan, saved, &parameters, outputs);
 }
 
 static bool text_mentions(const char *text, const char *name) {
@@ -768,5 +812,6 @@ const char *autograd_class(Arena *arena, const LaunchPlan *plan) {
     if (plan->has_launch) class_launch(arena, &out, plan);
     class_forward(arena, &out, plan, &saved, read, &scalars, &outputs, &fixed);
     class_backward(arena, &out, plan, &saved, &scalars, &outputs);
+    class_whole_rows(arena, &out, plan, &saved, &scalars, &outputs);
     return buffer_text(&out);
 }

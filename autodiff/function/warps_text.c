@@ -111,7 +111,7 @@ const char *stages_text(Arena *arena, const LaunchPlan *plan, const BackwardLaun
 /// Where each program has few threads, more of them hide the waiting for memory. Measured in docs/gpu.md.
 static bool has_few_warps(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch) {
     bool is_tuned = plan->kernel->is_autotuned || plan->kernel->has_heuristics;
-    return launch->tile && !is_tuned && !plan->has_options &&
+    return launch->tile && !launch->row.block && !is_tuned && !plan->has_options &&
            !launch_counts_warps(arena, plan, launch);
 }
 
@@ -428,10 +428,73 @@ const char *tile_size_text(const BackwardLaunch *launch, const TileNames *names,
 
 const char *options_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch) {
     TileNames names;
+    if (launch->row.block)
+        return arena_printf(arena, "**{**%s.options, \"num_warps\": %s}", plan->ctx,
+                            plan_name(arena, plan, "warps"));
     if (!tiles_are_own(arena, plan, launch, &names))
         return arena_printf(arena, "**%s.options", plan->ctx);
     const char *stages =
         names.stages ? arena_printf(arena, ", \"num_stages\": %s", names.stages) : "";
     return arena_printf(arena, "**{**%s.options, \"num_warps\": %s%s}", plan->ctx, names.warps,
                         stages);
+}
+
+/* ---- rows that a block holds ---- */
+
+LaunchPlan whole_rows_plan(const LaunchPlan *plan) {
+    LaunchPlan own = *plan;
+    own.backward = plan->backward->whole_rows;
+    return own;
+}
+
+const BackwardLaunch *whole_rows_launch(const LaunchPlan *own) {
+    return &own->backward->launches[0];
+}
+
+const char *whole_rows_warps(Arena *arena, const LaunchPlan *own) {
+    return plan_name(arena, own, "warps");
+}
+
+bool rows_are_own(const LaunchPlan *plan) {
+    if (!plan->backward->whole_rows) return false;
+    const LaunchPlan own = whole_rows_plan(plan);
+    const BackwardLaunch *launch = whole_rows_launch(&own);
+    int block = parameter_find(plan->kernel, str_from(launch->row.block));
+    return block >= 0 && plan->passed[block] && has_names(plan, launch->row.length);
+}
+
+Texts whole_rows_leading(Arena *arena, const LaunchPlan *own) {
+    Texts leading = {0};
+    LIST_PUSH(arena, &leading, whole_rows_launch(own)->row.block);
+    LIST_PUSH(arena, &leading, whole_rows_warps(arena, own));
+    return leading;
+}
+
+/// How many sums each lane of the block has in registers.
+static int sums_of(const BackwardLaunch *launch) {
+    int sums = 0;
+    for (int i = 0; i < launch->argument_count; i++)
+        sums += launch->arguments[i].use == ARGUMENT_GRADIENT && launch->arguments[i].is_parts;
+    return sums;
+}
+
+const char *whole_rows_dispatch(Arena *arena, const LaunchPlan *plan, const Texts *parameters) {
+    if (!rows_are_own(plan)) return "";
+    const LaunchPlan own = whole_rows_plan(plan);
+    const BackwardLaunch *launch = whole_rows_launch(&own);
+    const char *block = plan_name(arena, plan, "block"), *warps = whole_rows_warps(arena, &own);
+    Texts sizes = {0}, call = {0};
+    LIST_PUSH(arena, &sizes, launch->row.length);
+    for (int i = 0; i < launch->loaded_count; i++)
+        if (names_are_passed(plan, launch->loaded[i])) LIST_PUSH(arena, &sizes, launch->loaded[i]);
+    LIST_PUSH(arena, &sizes, arena_printf(arena, "sums=%d", sums_of(launch)));
+    LIST_PUSH(arena, &call, plan->ctx);
+    LIST_PUSH(arena, &call, block);
+    LIST_PUSH(arena, &call, warps);
+    for (int i = 1; i < parameters->count; i++) LIST_PUSH(arena, &call, parameters->items[i]);
+    const char *head = arena_printf(arena, "%s, %s = _whole_row", block, warps),
+               *method = arena_printf(arena, "return %s." WHOLE_ROWS_METHOD, plan->class_name);
+    return arena_printf(arena, "        %s\n        if %s:\n            %s\n",
+                        call_lines(arena, head, sizes.items, sizes.count, 8), block,
+                        call_lines(arena, method, call.items, call.count, 12));
 }

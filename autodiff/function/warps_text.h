@@ -51,4 +51,20 @@ const char *options_text(Arena *arena, const LaunchPlan *plan, const BackwardLau
 /// What the launch passes for its parameter `name`; NULL: it is none of the tiles' sizes.
 const char *tile_size_text(const BackwardLaunch *launch, const TileNames *names, const char *name);
 
+/* ---- rows that a block holds ---- */
+
+/// The class's method for such rows.
+#define WHOLE_ROWS_METHOD "backward_of_whole_rows"
+
+/// Whether the class has that method: the launch knows how long a row is, and may choose its block.
+bool rows_are_own(const LaunchPlan *plan);
+/// The same plan, of the backward that has one kernel.
+LaunchPlan whole_rows_plan(const LaunchPlan *plan);
+const BackwardLaunch *whole_rows_launch(const LaunchPlan *own);
+/// The method's parameters in front of the upstream gradients: the block, which has the forward's name, and the warps.
+Texts whole_rows_leading(Arena *arena, const LaunchPlan *own);
+const char *whole_rows_warps(Arena *arena, const LaunchPlan *own);
+/// Statements that return what that method gives, where it can; "" where there is none. `parameters`: of the class's backward.
+const char *whole_rows_dispatch(Arena *arena, const LaunchPlan *plan, const Texts *parameters);
+
 #endif

@@ -333,10 +333,13 @@ static void hoist_kernels(ModuleWriter *writer, Backward *const *derived) {
 
 /// By the file, by an emitted kernel of a plan before this one, or by a parameter.
 static bool is_kernel_name_taken(const ModuleWriter *writer, int plan, const char *name) {
-    for (int p = 0; p < plan; p++)
-        for (int i = 0; !writer->plans[p].inner_text && i < writer->plans[p].backward->launch_count;
-             i++)
-            if (strcmp(writer->plans[p].backward->launches[i].kernel, name) == 0) return true;
+    for (int p = 0; p < plan; p++) {
+        const Backward *backward = writer->plans[p].backward, *rows = backward->whole_rows;
+        if (writer->plans[p].inner_text) continue;
+        for (int i = 0; i < backward->launch_count; i++)
+            if (strcmp(backward->launches[i].kernel, name) == 0) return true;
+        if (rows && strcmp(rows->launches[0].kernel, name) == 0) return true;
+    }
     return items_bind(&writer->items, name) ||
            parameter_find(writer->plans[plan].kernel, str_from(name)) >= 0;
 }
@@ -354,8 +357,11 @@ static void settle_kernel_names(ModuleWriter *writer, Backward *const *derived) 
     for (int p = 0; p < writer->plan_count; p++) {
         Backward *backward = derived[p];
         if (writer->plans[p].inner_text) continue;
-        for (int i = 0; i < backward->launch_count; i++) {
-            BackwardLaunch *launch = &backward->launches[i];
+        int count = backward->launch_count + (backward->whole_rows != NULL);
+        for (int i = 0; i < count; i++) {
+            BackwardLaunch *launch = i < backward->launch_count
+                                         ? &backward->launches[i]
+                                         : &backward->whole_rows->launches[0];
             const char *old = launch->kernel, *name = old;
             for (int n = 2; is_kernel_name_taken(writer, p, name); n++)
                 name = arena_printf(arena, "%s_%d", old, n);

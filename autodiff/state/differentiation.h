@@ -52,6 +52,8 @@ typedef struct BackwardPart {
     bool keeps_shares;  // PART_WHOLE and PART_PROGRAMS: programs keep what they add apart
     bool keeps_all;     // likewise, each from all others, also where nobody knows who meets
     bool
+        has_whole_rows;  // rows that the forward walks in blocks are taken to fit in one (blocks/whole_rows.h)
+    bool
         deals_tiles;  // programs that take turns with tiles are derived as one program a tile (shared_tiles.h)
 } BackwardPart;
 
@@ -186,6 +188,7 @@ typedef struct PartState {
     const char *fill_ranges;  // what is stored under the flag
     bool fits_one_pass;       // whether there may be PART_ONE_PASS in their place
     FlatSizes flat;
+    WholeRow row;  // of a part that has_whole_rows
     Map optional;  // parameters of gradients that may be None: nobody asks for them (wanted.h)
     Value *tile_counts
         [2 *

@@ -161,6 +161,12 @@ typedef struct LoopTile {
     int tensor_count;
 } LoopTile;
 
+/// Which block holds a row, in a kernel that has no loop over its blocks.
+typedef struct WholeRow {
+    const char *block;   // the forward's parameter
+    const char *length;  // of a row, in Python over the forward's arguments
+} WholeRow;
+
 /// Of one kernel of a backward, on the forward's grid.
 typedef struct BackwardLaunch {
     const char *kernel;
@@ -187,6 +193,7 @@ typedef struct BackwardLaunch {
     const char *turns_end,
         *turns_step;  // the programs along the first axis take turns with `range(0, end, step)`, in Python over the forward's arguments,
     // which is all that the kernel does: as many programs as turns are as right; NULL: it is not so
+    WholeRow row;     // the kernel has no loop over blocks of a row; its `block` is NULL of others
     bool is_precise;  // a product says how precise it is: of float32, it may take no tensor cores
     bool
         is_tuned_before;  // it runs in the configuration that the autotuner chose for the first launch
@@ -248,7 +255,9 @@ typedef struct Backward {
     BackwardLaunch *launches;  // in this order, one after the other
     int launch_count;
     BackwardLaunch whole;  // the arguments of all of them, each name once
-    const char **inputs;   // parameter names that get a gradient
+    struct Backward *
+        whole_rows;  // one kernel in place of all, for rows that one block holds, in the block that its launch says; or NULL
+    const char **inputs;  // parameter names that get a gradient
     int input_count;
     const char **outputs;  // parameter names whose upstream gradient is read
     int output_count;

@@ -74,6 +74,17 @@ def squared(x, t):
     return (x - t).square()
 
 
+def taps(x, w, b):
+    return F.silu(F.conv1d(F.pad(x.mT, (3, 0)), w.T[:, None], b, groups=b.numel())).mT
+
+
+def focal(x, t):
+    p = torch.sigmoid(x)
+    miss = p * (1 - t) + (1 - p) * t
+    weight = 0.25 * t + 0.75 * (1 - t)
+    return weight * miss.square() * F.binary_cross_entropy_with_logits(x, t, reduction="none")
+
+
 def ids(rows, vocab):
     return torch.randint(0, vocab, (rows,), device=DEVICE)
 
@@ -125,6 +136,14 @@ CASES = [
     ("common", "smooth_ce", lambda m, n: [rand(m, n), ids(m, n)], None, "10", smooth, (37, 5000), (8192, 32000)),
     ("common", "column_softmax", of(SINGLE), None, "1", lambda x: x.softmax(0), (70, 300), (1000, 16384)),
     ("common", "mask_dropout", lambda m, n: [rand(m, n), torch.rand(m, n, device=DEVICE) > 0.25], None, "10", lambda x, k: torch.where(k, x / 0.75, 0.0), (37, 700), (8192, 8192)),
+    ("more", "offset_rms", lambda m, n: [rand(m, n), rand(n)], None, "11", lambda x, w: rms(x, 1 + w), (37, 2500), (16384, 4096)),
+    ("more", "moving_norm", lambda m, n: [rand(m, n), rand(n), rand(n)], None, "111", lambda x, w, b: F.layer_norm(x, x.shape[-1:], w, b), (37, 2500), (16384, 4096)),
+    ("more", "group_norm", lambda m, n: [rand(m, 128, n, n), rand(128), rand(128)], None, "111", lambda x, w, b: F.group_norm(x, 32, w, b), (3, 17), (16, 128)),
+    ("more", "scaled_branch", lambda m, n: [rand(m, n), rand(m, n), rand(n)], None, "111", lambda x, h, g: x + g * h, (70, 300), (16384, 4096)),
+    ("more", "causal_conv", lambda m, n: [rand(4, m, n), rand(4, n), rand(n)], None, "111", taps, (70, 100), (4096, 2048)),
+    ("more", "masked_softmax", lambda m, n: [rand(m, n), torch.rand(m, n, device=DEVICE) > 0.25], [0.125], "10", lambda x, k, s: (x * s).masked_fill(~k, -torch.inf).softmax(-1), (37, 700), (16384, 4096)),
+    ("more", "average_pool", lambda m, n: [rand(m, 64, n, n)], None, "1", lambda x: F.avg_pool2d(x, 2), (3, 18), (64, 128)),
+    ("more", "focal", lambda m, n: [rand(m, n, dtype=SINGLE), rand(m, n, dtype=SINGLE).sigmoid()], None, "10", focal, (37, 700), (8192, 8192)),
     ("positions", "embedding", lambda m, n: [ids(m, 32000), rand(32000, n)], None, "01", lambda i, t: F.embedding(i, t), (370, 70), (16384, 4096)),
 ]
 

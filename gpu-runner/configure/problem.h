@@ -93,6 +93,8 @@ typedef struct Problem {
     int absent_count;
     bool is_silent;  // the upstream gradient of the output `silent` is 0
     int silent;
+    const struct Problem *
+        whole_rows;  // with the launches that take the place of all where a block holds a row; or NULL
     const GradientLaunch *const *tiled;  // all launches once more, with tiles of their own
     int tiled_count;
     const UpstreamLayout *layouts;  // per parameter of the forward

@@ -140,6 +140,20 @@ static const char *other_gradient(Arena *arena, const Problem *problem, const Ex
     return NULL;
 }
 
+const char *whole_rows_fault(Arena *arena, const Executor *executor, const Execution *whole) {
+    if (!executor->problem->whole_rows) return NULL;
+    Executor own = *executor;
+    own.problem = executor->problem->whole_rows;
+    own.traced = NULL;  // a launch on the GPU would cost the steps of the forward's blocks
+    Execution run = execution_backward(&own, true, NULL);
+    const char *fault = run.error ? run.error : other_gradient(arena, own.problem, whole, &run);
+    if (!fault) fault = other_access(arena, own.problem, whole, &run);
+    if (!fault) fault = alone_fault(arena, &own, whole);
+    if (!fault) fault = absent_fault(arena, &own);
+    execution_free(&run);
+    return fault ? arena_printf(arena, "in a block that holds a row: %s", fault) : NULL;
+}
+
 const char *tiles_fault(Arena *arena, const Executor *executor, const Execution *whole) {
     const Problem *problem = executor->problem;
     const char *fault = NULL;

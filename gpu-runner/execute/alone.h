@@ -8,6 +8,8 @@
 const char *alone_fault(Arena *arena, const Executor *executor, const Execution *whole);
 /// A sentence on the first gradient that is another where the upstream gradient of an output is None, and not 0; or NULL.
 const char *absent_fault(Arena *arena, const Executor *executor);
+/// The same of the launches for rows that a block holds, which are asked for gradients alone, too.
+const char *whole_rows_fault(Arena *arena, const Executor *executor, const Execution *whole);
 /// The same of tiles of its own, with programs that run from the last to the first.
 const char *tiles_fault(Arena *arena, const Executor *executor, const Execution *whole);
 

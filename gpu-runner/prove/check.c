@@ -349,6 +349,7 @@ static void check_alone(Checker *checker) {
 /// Tiles of another size make the same gradients.
 static void check_tiles(Checker *checker) {
     const char *fault = tiles_fault(checker->arena, &checker->executor, &checker->backward);
+    if (!fault) fault = whole_rows_fault(checker->arena, &checker->executor, &checker->backward);
     bool is_spent = checker->executor.interp->is_over_budget;
     if (fault) conclude(checker, is_spent ? CHECK_UNPROVED : CHECK_FAILED, "%s", fault);
 }

@@ -2,6 +2,8 @@
 #include "gpu-runner/prove/problem_read.h"
 
 #include "analysis/launches/launch_joined.h"
+#include "gpu-runner/configure/spec.h"
+#include "gpu-runner/configure/spec_text.h"
 #include "gpu-runner/execute/grid.h"
 #include "gpu-runner/execute/upstream_layout.h"
 #include "gpu-runner/prove/launches.h"
@@ -107,6 +109,51 @@ static void read_absent(LaunchReader reader, const PlanConfiguration *configurat
     problem->absent_count = count;
 }
 
+/// The block that holds a row, or one of twice as many lanes, in turn; 0: the configuration does not say how long a row is.
+static int64_t block_of_row(const ProblemReader *reader, const PlanConfiguration *configuration,
+                            const Json *rows) {
+    Error error = NULL;
+    double length = spec_number(reader->arena, configuration,
+                                str_from(json_get_string(rows, "length", "")), &error);
+    if (error || length < 1 || length > 65536) return 0;
+    int64_t block = 1;
+    while ((double)block < length) block *= 2;
+    return reader->turn % 2 ? 2 * block : block;
+}
+
+/// "whole_rows" of a backward, {"block": PARAMETER of the forward, "length": of a row in Python, "launches"}: what the Function launches in
+/// place of the others where a block holds a row.
+static void read_whole_rows(const ProblemReader *reader, LaunchReader read,
+                            const PlanConfiguration *configuration, Problem *problem,
+                            Error *error) {
+    Arena *arena = reader->arena;
+    const Json *rows = json_get(json_get(reader->params, "backward"), "whole_rows"),
+               *launches = json_get(rows, "launches");
+    int64_t block = rows ? block_of_row(reader, configuration, rows) : 0;
+    if (!block || !launches || launches->kind != JSON_ARRAY) return;
+    PlanConfiguration wide = configuration_copy(arena, configuration, 0);
+    for (int i = 0; i < wide.argument_count; i++)
+        if (str_is(wide.arguments[i].name, json_get_string(rows, "block", "")))
+            wide.arguments[i] = (PlanArgument){.name = wide.arguments[i].name,
+                                               .kind = ARGUMENT_CONSTANT,
+                                               .constant = constant_int(arena, block)};
+    Problem *own = ARENA_NEW(arena, Problem);
+    GradientLaunch *launched = ARENA_ARRAY(arena, GradientLaunch, launches->count + 1);
+    *own = *problem;
+    own->tiled_count = 0;
+    for (int i = 0; i < launches->count && !*error; i++)
+        launch_read(&read, &wide, launches->items[i], &launched[i], error);
+    own->launches = launched;
+    own->launch_count = launches->count;
+    if (!*error) read_alone(read, &wide, launches, own, error);
+    if (!*error) read_absent(read, &wide, launches, own, error);
+    if (!*error) own->layouts = upstream_layouts(arena, configuration, launched, launches->count);
+    if (*error)
+        *error = arena_printf(arena, "%s in a block that holds a row", *error);
+    else
+        problem->whole_rows = own;
+}
+
 Error problem_read(const ProblemReader *reader, PlanConfiguration *configuration, Problem *problem,
                    Error *launch_error) {
     Arena *arena = reader->arena;
@@ -147,6 +194,7 @@ Error problem_read(const ProblemReader *reader, PlanConfiguration *configuration
     if (!*launch_error)
         tiles_read(&read, configuration, reader->launches, reader->turn, problem, launch_error);
     if (!*launch_error) problem->layouts = upstream_layouts(arena, configuration, launches, count);
+    if (!*launch_error) read_whole_rows(reader, read, configuration, problem, launch_error);
     // The backward says itself where it has no gradient.
     for (int i = 0; i < count && !*launch_error && !error; i++)
         error = error_of_assertion(arena, launches[i].function);

@@ -350,6 +350,21 @@ static bool takes_gradient_of(const Backward *backward, const char *input) {
     return false;
 }
 
+/// The kernel for rows that a block holds, where the file has it.
+static const char *settle_whole_rows(Derived *derived, Backward *backward, Range *place) {
+    const Backward *rows = backward->whole_rows;
+    backward->whole_rows = NULL;
+    if (!rows || !snapshot_find_kernel(derived->snapshot, str_from(rows->launches[0].kernel)))
+        return NULL;
+    Backward *own = ARENA_NEW(derived->arena, Backward);
+    *own = *rows;
+    own->launches = ARENA_NEW(derived->arena, BackwardLaunch);
+    own->launches[0] = rows->launches[0];
+    const char *obstacle = settle_launch(derived, &own->launches[0], place);
+    if (!obstacle) backward->whole_rows = own;
+    return obstacle;
+}
+
 const char *pair_settle(Arena *arena, const Snapshot *snapshot, const Snapshot *forward,
                         Backward *backward, Range *place) {
     Derived derived = {
@@ -360,6 +375,7 @@ const char *pair_settle(Arena *arena, const Snapshot *snapshot, const Snapshot *
         launches[i] = backward->launches[i];
         obstacle = settle_launch(&derived, &launches[i], place);
     }
+    if (!obstacle) obstacle = settle_whole_rows(&derived, backward, place);
     snapshot_release(derived.written);
     if (obstacle) return obstacle;
     backward->launches = launches;

@@ -212,6 +212,15 @@ static Json *launches_json(Arena *arena, const Backward *backward) {
     return launches;
 }
 
+/// What the Function launches in place of the others where a block holds a row.
+static Json *whole_rows_json(Arena *arena, const Backward *rows) {
+    Json *json = json_object(arena);
+    json_set_string(json, "block", rows->launches[0].row.block);
+    json_set_string(json, "length", rows->launches[0].row.length);
+    json_set(json, "launches", launches_json(arena, rows));
+    return json;
+}
+
 static Json *spec_json(Arena *arena, const Kernel *kernel, const Settings *settings) {
     Json *spec = json_object(arena);
     Str comment = kernel->definition->comment;
@@ -273,6 +282,8 @@ ProofPlan proof_plan(Arena *arena, const Kernel *kernel, const Backward *backwar
     };
     json_set_string(plan.backward, "source", text);
     json_set(plan.backward, "launches", launches_json(arena, backward));
+    if (backward->whole_rows)
+        json_set(plan.backward, "whole_rows", whole_rows_json(arena, backward->whole_rows));
     if (backward->given_count) json_set_bool(plan.backward, "given", true);
     if (backward->joined) json_set(plan.backward, "joined", joined_json(arena, backward));
     return plan;

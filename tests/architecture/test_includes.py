@@ -75,7 +75,7 @@ ROOMS = {
         "atomics": {"addresses", "rewrite", "state"},
         "sharing": {"addresses", "rewrite", "state"},
         "schedule": {"sharing", "atomics", "extents", "tape", "addresses", "rewrite", "state"},
-        "blocks": {"state"},
+        "blocks": {"rewrite", "state"},
         "finiteness": {"tape", "addresses", "rewrite", "state"},
         "stored": {"finiteness", "tape", "addresses", "rewrite", "state"},
         "sweep": {"primal", "tape", "rewrite", "state"},

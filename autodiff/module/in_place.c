@@ -125,8 +125,11 @@ static void add_helpers(InPlace *place, const char *text) {
 /// Replaces the emitted kernels of an earlier time, as they stand in the file. False: there are none yet.
 static bool replace_kernels(InPlace *place, const Backward *backward) {
     bool any = false;
-    for (int i = 0; i < backward->launch_count; i++) {
-        const BackwardLaunch *launch = &backward->launches[i];
+    const int count = backward->launch_count + (backward->whole_rows != NULL);
+    for (int i = 0; i < count; i++) {
+        const BackwardLaunch *launch = i < backward->launch_count
+                                           ? &backward->launches[i]
+                                           : &backward->whole_rows->launches[0];
         const FunctionDefinition *earlier =
             module_find_function(place->module, str_from(launch->kernel));
         if (!earlier) continue;

@@ -82,11 +82,27 @@ static void pass_simplify(Differentiation *state) {
     if (tile_orders_straighten(state->arena, state->primal)) function_share(state->primal);
 }
 
-static void pass_last_blocks(Differentiation *state) {
-    if (!last_blocks_roll(state)) return;
+/// In a kernel for rows that one block holds: what loops over blocks do with it.
+static void take_whole_rows(Differentiation *state) {
+    function_clean(
+        state
+            ->primal);  // what a loop carries and nobody reads has other numbers with another block
+    if (!whole_rows_take(state->arena, state->primal, &state->parts.row)) {
+        adjoint_fail(state, DIAGNOSTIC_GRADIENT_ATOMIC_HOT_SPOT, (Range){0}, "no rows in blocks");
+        return;
+    }
     function_simplify(state->primal);
     function_share(state->primal);
     function_hoist(state->primal);
+}
+
+static void pass_last_blocks(Differentiation *state) {
+    if (last_blocks_roll(state)) {
+        function_simplify(state->primal);
+        function_share(state->primal);
+        function_hoist(state->primal);
+    }
+    if (state->parts.part.has_whole_rows) take_whole_rows(state);
 }
 
 static void pass_join_loops(Differentiation *state) {
@@ -100,20 +116,6 @@ static void pass_join_loops(Differentiation *state) {
 
 static void pass_log_sums(Differentiation *state) {
     if (function_carry_sums(state->primal)) function_share(state->primal);
-}
-
-static void pass_whole_rows(Differentiation *state) {
-    if (!state->parts.part.has_whole_rows) return;
-    function_clean(
-        state
-            ->primal);  // what a loop carries and nobody reads has other numbers with another block
-    if (!whole_rows_take(state->arena, state->primal, &state->parts.row)) {
-        adjoint_fail(state, DIAGNOSTIC_GRADIENT_ATOMIC_HOT_SPOT, (Range){0}, "no rows in blocks");
-        return;
-    }
-    function_simplify(state->primal);
-    function_share(state->primal);
-    function_hoist(state->primal);
 }
 
 static bool parameter_is_wanted(const void *options, const Parameter *parameter) {

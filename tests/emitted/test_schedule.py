@@ -497,6 +497,7 @@ def test_threads_wait_between_the_stores_and_the_sums(kernel: str) -> None:
 def test_a_flag_does_not_keep_statements_apart() -> None:
     """What the first pass adds is recomputed in the second one, the branch with it: each element is stored once."""
     text = tad("--backward", f"{FILE}:two_passes_and_a_flag", "--wrapper", "none").stdout
+    text = text.partition("_whole_rows(")[0]  # behind it, the kernel in place of these
     assert text.count("tl.store(dx") == 1
     assert "tl.load(dx" not in text
 

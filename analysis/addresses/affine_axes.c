@@ -406,6 +406,60 @@ static bool steps_over_lanes(Analysis *analysis, const Poly *stride, const Poly 
     return false;
 }
 
+/// Whether a number is in the weight of the one, and in how many values the other has, but not in the other's weight.
+static bool counts_by_weight(const Poly *outer, const Poly *inner, const Poly *extent) {
+    for (int t = 0; t < outer->count; t++)
+        for (int a = 0; a < outer->terms[t].atom_count; a++) {
+            const Value *atom = outer->terms[t].atoms[a];
+            if (poly_mentions(extent, atom) && !poly_mentions(inner, atom)) return true;
+        }
+    return false;
+}
+
+/// Whether what the inner mover and the lanes of its dimension go over lies below the outer one's weight.
+static bool fits_below(Analysis *analysis, const Mover *mover, const Poly *outer,
+                       const Poly *inner) {
+    Arena *arena = analysis->arena;
+    const Affine *offset = &analysis->access->offset;
+    const Poly *one = poly_constant(arena, 1), *reach = one;
+    outer = magnitude(arena, outer);
+    inner = magnitude(arena, inner);
+    if (!outer || !inner) return false;
+    reach = poly_add(arena, reach,
+                     poly_multiply(arena, inner, poly_subtract(arena, mover->extent, one)));
+    const Poly *stride = term_stride(analysis, &inner->terms[0]);
+    for (int k = 0; k < offset->rank; k++) {
+        const Poly *weight = magnitude(arena, offset->lane[k]);
+        const Poly *dim = k < analysis->tile.rank ? analysis->tile.dims[k] : NULL;
+        if (!weight || !dim) return false;
+        if (poly_divide_exact(arena, weight, outer) || !poly_divide_exact(arena, weight, stride))
+            continue;  // of a dimension above, or below
+        reach =
+            poly_add(arena, reach, poly_multiply(arena, weight, poly_subtract(arena, dim, one)));
+    }
+    return poly_is_nonnegative(arena, poly_subtract(arena, outer, reach));
+}
+
+/// Whether no mover outruns another one that is weighted by how often it runs: `pid * COUNT * B + i * B` of `range(COUNT + 1)` does.
+static bool counts_fit(Analysis *analysis) {
+    Arena *arena = analysis->arena;
+    for (int i = 0; i < analysis->mover_count; i++)
+        for (int k = 0; k < analysis->mover_count; k++) {
+            const Mover *high = &analysis->movers[i], *low = &analysis->movers[k];
+            const Poly *outer, *inner, *rest;
+            if (i == k || !low->extent ||
+                !poly_split(arena, analysis->base, high->atom, &outer, &rest) ||
+                !poly_split(arena, analysis->base, low->atom, &inner, &rest))
+                continue;
+            outer = poly_multiply(arena, outer, high->step);
+            inner = poly_multiply(arena, inner, low->step);
+            if (!poly_is_zero(inner) && counts_by_weight(outer, inner, low->extent) &&
+                !fits_below(analysis, low, outer, inner))
+                return false;
+        }
+    return true;
+}
+
 /// Whether different values of `atom`, a mover that stands in the base by itself, touch different elements.
 static bool owns_directly(Analysis *analysis, const Mover *mover) {
     Arena *arena = analysis->arena;
@@ -419,7 +473,7 @@ static bool owns_directly(Analysis *analysis, const Mover *mover) {
     weight = magnitude(arena, poly_multiply(arena, weight, mover->step));
     const Poly *reach = lanes_reach(analysis, stride);
     if (!weight || !reach || shares_a_dimension(analysis, mover)) return false;
-    if (meets_others(analysis, mover, stride)) return false;
+    if (meets_others(analysis, mover, stride) || !counts_fit(analysis)) return false;
     if (poly_is_zero(reach) && steps_over_lanes(analysis, stride, weight)) return false;
     const Poly *one = poly_constant(arena, 1);
     for (int i = 0; i < analysis->mover_count; i++) {

@@ -163,12 +163,13 @@ TEST(blocks_of_a_program) {
     start();
     Value *x = pointer("x"), *size = block("BLOCK"), *blocks = block("BLOCKS");
     Value *first = multiply(multiply(program(0), size), blocks);
-    for (int more = 0; more < 2; more++) {
+    for (int way = 0; way < 4; way++) {
+        bool more = way & 1, is_compared = way & 2;
         Value *count = more ? add(blocks, build_int(&builder, 1)) : blocks;
         Op *loop = loop_begin(build_int(&builder, 0), count, build_int(&builder, 1), NULL);
         Value *at = add(first, multiply(loop->regions[0]->arguments[0], size));
         at = add(at, range(size));
-        build_binary(&builder, OP_LT, at, integer("n"));
+        if (is_compared) build_binary(&builder, OP_LT, at, integer("n"));
         Op *op = load(add(x, at));
         loop_end(loop, NULL);
         CHECK_EQ_STR(axes_of(op), more ? "ss" : "OO");

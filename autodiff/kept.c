@@ -125,6 +125,8 @@ static void notes_settle(Arena *arena, Backward *copy) {
         TEXT(&copy->assumptions[i], offsets);
         TEXT(&copy->assumptions[i], lengths);
         TEXT(&copy->assumptions[i], indices);
+        TEXT(&copy->assumptions[i], second_indices);
+        TEXT(&copy->assumptions[i], second_ranges);
         TEXT(&copy->assumptions[i], ranges);
         TEXT(&copy->assumptions[i], step);
         TEXT(&copy->assumptions[i], of);

@@ -444,7 +444,7 @@ static Form *form_increment(Former *former, const Op *loop, const Form *initial,
         } else if (op->code == OP_ADVANCE) {
             Form *shift = form_shift(former, initial, op->operands[1]);
             if (shift && form_invariant(loop, shift)) part = form_add(former, total, shift, 1);
-        } else if (op->code == OP_CAST && dtype_is_integer(op->operands[0]->type.element)) {
+        } else if (op_keeps_numbers(op)) {
             part = total;
         }
         if (!part) return NULL;
@@ -542,6 +542,7 @@ static Form *form_compute(Former *former, Value *value) {
         return form_poly(former, poly_constant(former->arena, integer));
     if (!value->op) return form_argument(former, value);
     const Op *op = value->op;
+    if (value_may_wrap(value)) return NULL;
     if (op->region_count) return form_region_result(former, value);
 #define FORM(i) form_of(former, op->operands[i])
     switch (op->code) {

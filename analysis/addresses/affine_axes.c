@@ -694,7 +694,7 @@ static int depend_on_programs(Analysis *analysis, int program_axis, Axis *axes,
 /// The side of a bound that is told apart by the id, of `minimum(side, end)` where all programs have one end.
 static const Poly *bound_by_id(Analysis *analysis, Value *bound) {
     const Op *op = bound->op;
-    while (op && op->code == OP_CAST) op = op->operands[0]->op;
+    while (op && op_keeps_numbers(op)) op = op->operands[0]->op;
     for (int i = 0; op && op->code == OP_MINIMUM && i < 2; i++) {
         Affine side = affine_by(analysis->former, op->operands[i]);
         Affine end = affine_by(analysis->former, op->operands[1 - i]);

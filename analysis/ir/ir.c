@@ -265,3 +265,28 @@ bool value_is_open_tuple(const Value *value) {
     bool is_parameter = value && value->region && !value->region->parent;
     return is_parameter && value->type.kind == TYPE_TUPLE;
 }
+
+enum { WIDE_BITS = 32 };  // in which an offset counts as what arithmetic says
+
+/// 0: no whole number.
+static int bits_of_numbers(const Value *value) {
+    DType element = value->type.element;
+    if (value->type.kind != TYPE_NUMBER || !dtype_is_integer(element)) return 0;
+    int bits = dtype_bits(element.code);
+    return bits ? bits : WIDE_BITS;
+}
+
+bool op_keeps_numbers(const Op *op) {
+    if (op->code != OP_CAST) return false;
+    int from = bits_of_numbers(op->operands[0]), to = bits_of_numbers(op->results[0]);
+    return from && to && (to >= WIDE_BITS || to >= from);
+}
+
+bool value_may_wrap(const Value *value) {
+    int bits = bits_of_numbers(value);
+    const Op *op = value->op;
+    if (!op || bits <= 1 || bits >= WIDE_BITS || value->constant || value->type.is_constexpr)
+        return false;
+    if (op->code == OP_CAST) return !op_keeps_numbers(op);
+    return op_rows[op->code].has_value && op_rows[op->code].kind != KIND_HINT;
+}

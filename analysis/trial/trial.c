@@ -215,9 +215,7 @@ static const TrialTile *run_ordinary(TrialState *state, const Op *op) {
     }
     case OP_CAST: {
         const TrialTile *from = trial_value(state, op->operands[0]);
-        return dtype_is_integer(type.element) && dtype_is_integer(op->operands[0]->type.element)
-                   ? from
-                   : shaped(state, type, TRIAL_NUMBER, 0);
+        return op_keeps_numbers(op) ? from : shaped(state, type, TRIAL_NUMBER, 0);
     }
     case OP_MAKE_BLOCK_POINTER:
     case OP_MAKE_TENSOR_DESCRIPTOR:

@@ -46,7 +46,7 @@ static const Poly *fixed_number(const DigitSum *sum, Value *value) {
 
 /// What a cast or a broadcast makes of another value.
 static Value *without_form(Value *value) {
-    while (value->op && (value->op->code == OP_CAST || value->op->code == OP_BROADCAST_TO))
+    while (value->op && (op_keeps_numbers(value->op) || value->op->code == OP_BROADCAST_TO))
         value = value->op->operands[0];
     return value;
 }
@@ -112,15 +112,14 @@ static bool add_terms(DigitSum *sum, Value *value, const Poly *weight) {
     }
     const Op *op = value->op;
     if (value == sum->number) return add_digit(sum, value, weight);
+    if (value_may_wrap(value)) return false;
     if (!op) {
         bool is_first = value->type.kind == TYPE_POINTER && !sum->parameter;
         if (is_first) sum->parameter = value;
         return is_first && value->region && !value->region->parent;
     }
     switch (op->code) {
-    case OP_CAST:
-        if (value->type.kind == TYPE_POINTER) return false;
-        return add_terms(sum, op->operands[0], weight);
+    case OP_CAST: return op_keeps_numbers(op) && add_terms(sum, op->operands[0], weight);
     case OP_BROADCAST_TO: return add_terms(sum, op->operands[0], weight);
     case OP_ADD:
         return add_terms(sum, op->operands[0], weight) && add_terms(sum, op->operands[1], weight);

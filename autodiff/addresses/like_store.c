@@ -152,7 +152,7 @@ static bool is_first_program(const LikeSearch *search, const Value *atom) {
     if (is_alike(search, atom)) return true;
     if (!op || (op->code != OP_FLOORDIV && op->code != OP_MOD)) return false;
     const Value *id = op->operands[0];
-    while (id->op && id->op->code == OP_CAST) id = id->op->operands[0];
+    while (id->op && op_keeps_numbers(id->op)) id = id->op->operands[0];
     return is_alike(search, id) && value_is_of_parameters(op->operands[1]);
 }
 

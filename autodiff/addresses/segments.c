@@ -24,7 +24,7 @@ typedef struct Segments {
 } Segments;
 
 static const Value *without_casts(const Value *value) {
-    while (value && value->op && value->op->code == OP_CAST) value = value->op->operands[0];
+    while (value && value->op && op_keeps_numbers(value->op)) value = value->op->operands[0];
     return value;
 }
 

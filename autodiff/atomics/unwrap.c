@@ -207,7 +207,7 @@ static Value *widened_by(const Value *value) {
     if (op->code != OP_IF) return NULL;
     for (int r = 0; r < 2; r++) {
         ends[r] = region_terminator(op->regions[r])->operands[value->index];
-        while (ends[r]->op && ends[r]->op->code == OP_CAST) ends[r] = ends[r]->op->operands[0];
+        while (ends[r]->op && op_keeps_numbers(ends[r]->op)) ends[r] = ends[r]->op->operands[0];
     }
     bool is_outside = ends[0] == ends[1] && ends[0]->op && ends[0]->op->parent != op->regions[0];
     return is_outside ? ends[0] : NULL;

@@ -21,7 +21,7 @@ static bool is_whole(const Value *value) {
 /// The parts of a bound: what is above a maximum is above both sides, what is below a minimum below both.
 static const Op *sides_of(const Value *bound, OpCode code) {
     const Op *op = bound->op;
-    while (op && op->code == OP_CAST && is_whole(op->operands[0])) op = op->operands[0]->op;
+    while (op && op_keeps_numbers(op) && is_whole(op->operands[0])) op = op->operands[0]->op;
     return op && op->code == code ? op : NULL;
 }
 

@@ -50,7 +50,7 @@ static bool ends_alike(Blocks *blocks, const Origin *origin, Value *end, int dep
     if (depth == MOST_NESTED) return false;
     bool is_masked = origin->mask_end && !origin->is_unmasked;
     if (number && is_masked && poly_equal(number, origin->mask_end)) return true;
-    if (op && op->code == OP_CAST) return ends_alike(blocks, origin, op->operands[0], depth + 1);
+    if (op && op_keeps_numbers(op)) return ends_alike(blocks, origin, op->operands[0], depth + 1);
     if (op && op->code == OP_MINIMUM)
         return ends_alike(blocks, origin, op->operands[0], depth + 1) &&
                ends_alike(blocks, origin, op->operands[1], depth + 1);

@@ -85,7 +85,7 @@ static bool is_product(Blocks *blocks, const Poly *product, Value **symbol, Valu
 
 const Poly *rounded_up(Blocks *blocks, const Value *value, Value **symbol) {
     const Op *op = value->op;
-    while (op && op->code == OP_CAST) op = op->operands[0]->op;
+    while (op && op_keeps_numbers(op)) op = op->operands[0]->op;
     if (!op || op->code != OP_FLOORDIV) return NULL;
     *symbol = op->operands[1];
     const Poly *sum = scalar_poly(blocks, op->operands[0]);

@@ -234,17 +234,32 @@ const char *stored_output_text(Arena *arena, const LaunchPlan *plan, int paramet
     return text_with_grid(arena, text, grid);
 }
 
+/// The elements of a tensor of indices that a launch with this grid reads; NULL: they cannot be said here.
+static const char *ranges_read(Arena *arena, const LaunchPlan *plan, const char *indices,
+                               const char *ranges, const char *grid) {
+    int most_axis;
+    if (!is_said(plan, ranges, &most_axis) || !name_is_passed(plan, str_from(indices))) return NULL;
+    const char *whole = most_axis > 0 ? arena_printf(arena, "(*%s, 1, 1)", grid) : grid;
+    return text_with_grid(arena, ranges, whole);
+}
+
 /// The comparison of the indices that a launch stores at, or NULL.
 static const char *distinct_check(Arena *arena, const LaunchPlan *plan,
                                   const Assumption *assumption, const char *grid, int indent) {
-    int most_axis;
-    if (grid_is_tuned(plan) || !is_said(plan, assumption->ranges, &most_axis) ||
-        !name_is_passed(plan, str_from(assumption->indices)))
-        return NULL;
-    const char *whole = most_axis > 0 ? arena_printf(arena, "(*%s, 1, 1)", grid) : grid;
-    const char *compared[] = {arena_printf(arena, "\"%s\"", assumption->of), assumption->indices,
-                              text_with_grid(arena, assumption->ranges, whole)};
-    return call_lines(arena, "_check_distinct", compared, 3, indent);
+    if (grid_is_tuned(plan)) return NULL;
+    const char *indices = assumption->indices, *others = assumption->second_indices;
+    const char *ranges = ranges_read(arena, plan, indices, assumption->ranges, grid);
+    const char *second =
+        others ? ranges_read(arena, plan, others, assumption->second_ranges, grid) : NULL;
+    if (!ranges || (others && !second)) return NULL;
+    const char *of = arena_printf(arena, "\"%s\"", assumption->of);
+    const char *compared[] = {of, indices, ranges, others, second};
+    const char *next[] = {of, others, second};
+    int count = assumption->are_pairs ? 5 : 3;
+    const char *check = call_lines(arena, "_check_distinct", compared, count, indent);
+    if (!others || assumption->are_pairs) return check;
+    return arena_printf(arena, "%s\n%*s%s", check, indent, "",
+                        call_lines(arena, "_check_distinct", next, 3, indent));
 }
 
 /// The check of an assumption, or NULL: it has none.

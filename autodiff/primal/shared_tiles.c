@@ -10,8 +10,7 @@
 #include "autodiff/rewrite/rewrite.h"
 
 static Value *without_casts(Value *value) {
-    while (value->op && value->op->code == OP_CAST && dtype_is_integer(value->type.element))
-        value = value->op->operands[0];
+    while (value->op && op_keeps_numbers(value->op)) value = value->op->operands[0];
     return value;
 }
 

@@ -1,6 +1,8 @@
 // A store at an index from memory in; the tensor of these indices, and which elements of it the launch reads, out.
 #include "autodiff/programs/distinct.h"
 
+#include <string.h>
+
 #include "analysis/addresses/affine.h"
 #include "analysis/build/infer.h"
 #include "analysis/ir/loops.h"
@@ -94,7 +96,7 @@ static bool leaves_out_negatives(const IndexedStore *store, const Op *compared) 
         return false;
     if (bound == 0 && compared->code != OP_GE && compared->code != OP_LT) return false;
     const Value *value = without_layout(compared->operands[0]);
-    while (value && value->op && value->op->code == OP_CAST)
+    while (value && value->op && op_keeps_numbers(value->op))
         value = without_layout(value->op->operands[0]);
     return value && value->op == store->index;
 }
@@ -136,32 +138,76 @@ static bool is_made_for_all(const IndexedStore *store, const Op *op) {
     return true;
 }
 
+/// The elements that the launch reads of the tensor of indices, as a list in Python; NULL: nobody knows, or the store is not made for
+/// all of them. `rest` moves the place besides.
+static const char *ranges_of(Differentiation *state, const Op *store, const IndexedStore *indexed,
+                             const Movers *rest, ElementRanges *read) {
+    Arena *arena = state->arena;
+    const Op *index = indexed->index;
+    StoredSearch *search = stored_search_new(arena, state->primal, NULL);
+    Access access = access_of(arena, (Op *)(uintptr_t)index);
+    if (indexed->movers.loads.count || have_common(&indexed->movers, rest) ||
+        !op_is_stable_load(state->primal, index) || !access.parameter ||
+        !is_made_for_all(indexed, store) || !element_ranges(search, (Op *)(uintptr_t)index, read) ||
+        read->flags || !poly_is_zero(read->base) || !read->count)
+        return NULL;
+    Buffer text = buffer_new(arena);
+    for (int i = 0; i < read->count; i++) {
+        const RangeText *range = &read->ranges[i];
+        if (!range->step || !range->length) return NULL;
+        buffer_printf(&text, "%s(%s, %s)", i ? ", " : "[", range->step, range->length);
+    }
+    buffer_puts(&text, "]");
+    return buffer_text(&text);
+}
+
+static IndexedStore indexed_by(Arena *arena, const Op *index) {
+    return (IndexedStore){.arena = arena,
+                          .index = index,
+                          .movers = movers_of(arena, index->operands[0], NULL),
+                          .own_mask = access_mask(index)};
+}
+
+static const char *name_of_indices(Differentiation *state, const Op *index) {
+    return parameter_of_root(state, access_of(state->arena, (Op *)(uintptr_t)index).parameter)
+        ->name;
+}
+
+/// Whether both indices are read in one order, so that those of one place in the lists go together.
+static bool go_together(const ElementRanges *a, const ElementRanges *b) {
+    return a->count == 1 && b->count == 1 && strcmp(a->ranges[0].length, b->ranges[0].length) == 0;
+}
+
+/// `y[i, j]`: pairs that are read by the same lanes and programs differ as pairs. Else each index is to differ by itself.
+static void describe_two(Differentiation *state, const Op *store, const Movers *all,
+                         Assumption *assumption) {
+    Arena *arena = state->arena;
+    IndexedStore first = indexed_by(arena, all->loads.items[0]);
+    IndexedStore second = indexed_by(arena, all->loads.items[1]);
+    Movers rest = movers_of(arena, store->operands[0], NULL);
+    ElementRanges read[2];
+    bool are_pairs = have_common(&first.movers, &second.movers);
+    const char *ranges = ranges_of(state, store, &first, &rest, &read[0]);
+    const char *others = ranges_of(state, store, &second, &rest, &read[1]);
+    if (!ranges || !others || (are_pairs && !go_together(&read[0], &read[1]))) return;
+    assumption->indices = name_of_indices(state, first.index);
+    assumption->ranges = ranges;
+    assumption->second_indices = name_of_indices(state, second.index);
+    assumption->second_ranges = others;
+    assumption->are_pairs = are_pairs;
+}
+
 void distinct_describe(Differentiation *state, const Op *store, Assumption *assumption) {
     Arena *arena = state->arena;
     Movers all = movers_of(arena, store->operands[0], NULL);
-    if (all.loads.count != 1 || all.is_open) return;
-    Op *index = (Op *)(uintptr_t)all.loads.items[0];
-    IndexedStore indexed = {.arena = arena,
-                            .index = index,
-                            .movers = movers_of(arena, index->operands[0], NULL),
-                            .own_mask = access_mask(index)};
-    Movers rest = movers_of(arena, store->operands[0], index);
+    if (all.is_open) return;
+    if (all.loads.count == 2) describe_two(state, store, &all, assumption);
+    if (all.loads.count != 1) return;
+    IndexedStore indexed = indexed_by(arena, all.loads.items[0]);
+    Movers rest = movers_of(arena, store->operands[0], indexed.index);
     ElementRanges read;
-    StoredSearch *search = stored_search_new(arena, state->primal, NULL);
-    Access access = access_of(arena, index);
-    if (indexed.movers.loads.count || have_common(&indexed.movers, &rest) ||
-        !op_is_stable_load(state->primal, index) || !access.parameter ||
-        !is_made_for_all(&indexed, store) || !element_ranges(search, index, &read) || read.flags ||
-        !poly_is_zero(read.base))
-        return;
-    Buffer text = buffer_new(arena);
-    for (int i = 0; i < read.count; i++) {
-        const RangeText *range = &read.ranges[i];
-        if (!range->step || !range->length) return;
-        buffer_printf(&text, "%s(%s, %s)", i ? ", " : "[", range->step, range->length);
-    }
-    if (!read.count) return;
-    buffer_puts(&text, "]");
-    assumption->indices = parameter_of_root(state, access.parameter)->name;
-    assumption->ranges = buffer_text(&text);
+    const char *ranges = ranges_of(state, store, &indexed, &rest, &read);
+    if (!ranges) return;
+    assumption->indices = name_of_indices(state, indexed.index);
+    assumption->ranges = ranges;
 }

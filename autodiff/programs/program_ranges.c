@@ -39,9 +39,7 @@ static bool poly_depends_on_id(Arena *arena, const Poly *poly, int axis) {
 }
 
 Value *integer_without_casts(Value *value) {
-    while (value && value->op && value->op->code == OP_CAST &&
-           dtype_is_integer(value->type.element))
-        value = value->op->operands[0];
+    while (value && value->op && op_keeps_numbers(value->op)) value = value->op->operands[0];
     return value;
 }
 

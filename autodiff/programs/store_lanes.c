@@ -440,6 +440,7 @@ static void visit(LaneWalk *walk, Value *value, int depth) {
         visit_region(walk, value, depth);
         return;
     }
+    if (value_may_wrap(value)) note(walk, MEETING_POSSIBLE, computed);
     switch (op->code) {
     case OP_MUL:
     case OP_SUB:  // i * j, i - j

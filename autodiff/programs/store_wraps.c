@@ -68,7 +68,7 @@ static bool begins_at_zero(Arena *arena, Value *index) {
 
 static const Value *without_axes(const Value *value) {
     while (value->op && (value->op->code == OP_EXPAND_DIMS || value->op->code == OP_BROADCAST_TO ||
-                         value->op->code == OP_CAST || op_rows[value->op->code].kind == KIND_HINT))
+                         op_keeps_numbers(value->op) || op_rows[value->op->code].kind == KIND_HINT))
         value = value->op->operands[0];
     return value;
 }

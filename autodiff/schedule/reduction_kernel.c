@@ -205,7 +205,7 @@ static Value *first_program(const Nest *nest, Builder *b, Value *upper) {
     const ReductionPlan *plan = nest->plan;
     if (!owners_differ(plan, upper)) return build_int(b, 0);
     const Op *op = upper->op;
-    if (op->code == OP_CAST) return first_program(nest, b, op->operands[0]);
+    if (op_keeps_numbers(op)) return first_program(nest, b, op->operands[0]);
     if (op->code == OP_MINIMUM) {
         Value *sides[2];
         for (int i = 0; i < 2; i++)

@@ -225,6 +225,9 @@ typedef struct Assumption {
     const char *indices;    // the parameter whose elements differ, as the Function checks; or NULL
     const char *
         ranges;  // which of them: `[(step, length), ...]` in Python over the forward's arguments and `grid.0`
+    const char *second_indices;  // the same of a second index of the place; or NULL
+    const char *second_ranges;
+    bool are_pairs;  // both indices together differ; else each by itself
 } Assumption;
 
 /// Steps of the elements of one tensor that no launch of the file shows, and that the Function looks at: where two sums of the ranges

@@ -130,8 +130,7 @@ static HostText host_value(const SizeText *host, const Value *value, int depth) 
                          host_value(host, op->operands[0], depth + 1),
                          host_value(host, op->operands[1], depth + 1));
     case OP_CAST:
-        return dtype_is_integer(value->type.element) ? host_value(host, op->operands[0], depth + 1)
-                                                     : (HostText){0};
+        return op_keeps_numbers(op) ? host_value(host, op->operands[0], depth + 1) : (HostText){0};
     case OP_IF: return host_branch(host, value, depth);
     default: return (HostText){0};
     }

@@ -9,6 +9,11 @@
 # case: {"expect": "right", "call": "m.even(x, i)", "inputs": {"x": [4, 4], "i": {"shape": [4], "dtype": "int64", "values": [3, 0, 5, 0]}}}
 # case: {"expect": "right", "call": "m.apart(x, i)", "inputs": {"x": [4, 4], "i": {"shape": [4], "dtype": "int64", "values": [1, 1, 0, 1]}}}
 # case: {"expect": "right", "call": "m.added(x, i)", "inputs": {"x": [4, 4], "i": {"shape": [4], "dtype": "int64", "values": [1, 1, 0, 1]}}}
+# case: {"expect": "right", "call": "m.places(x, i, j)", "inputs": {"x": [6], "i": {"shape": [6], "dtype": "int64", "values": [0, 1, 1, 4, 0, 1]}, "j": {"shape": [6], "dtype": "int64", "values": [0, 1, 2, 3, 1, 3]}}}
+# case: {"expect": "loud", "call": "m.places(x, i, j)", "inputs": {"x": [6], "i": {"shape": [6], "dtype": "int64", "values": [0, 1, 1, 4, 0, 1]}, "j": {"shape": [6], "dtype": "int64", "values": [0, 1, 2, 3, 1, 2]}}}
+# case: {"expect": "right", "call": "m.crossed(x, i, j)", "inputs": {"x": [3, 3], "i": {"shape": [3], "dtype": "int64", "values": [4, 0, 2]}, "j": {"shape": [3], "dtype": "int64", "values": [3, 1, 0]}}}
+# case: {"expect": "loud", "call": "m.crossed(x, i, j)", "inputs": {"x": [3, 3], "i": {"shape": [3], "dtype": "int64", "values": [4, 0, 2]}, "j": {"shape": [3], "dtype": "int64", "values": [3, 1, 3]}}}
+# case: {"expect": "loud", "call": "m.crossed(x, i, j)", "inputs": {"x": [3, 3], "i": {"shape": [3], "dtype": "int64", "values": [4, 2, 2]}, "j": {"shape": [3], "dtype": "int64", "values": [3, 1, 0]}}}
 
 import torch
 import triton
@@ -105,4 +110,35 @@ def added_kernel(x_ptr, i_ptr, y_ptr, D: tl.constexpr):
 def added(x, i):
     y = x.new_zeros(7, x.shape[1])
     added_kernel[(i.numel(),)](x, i, y, D=4)
+    return y
+
+
+@triton.jit
+def places_kernel(x_ptr, i_ptr, j_ptr, y_ptr, n, D: tl.constexpr, B: tl.constexpr):
+    t = tl.program_id(0) * B + tl.arange(0, B)
+    i = tl.load(i_ptr + t, mask=t < n, other=0)
+    j = tl.load(j_ptr + t, mask=t < n, other=0)
+    v = tl.load(x_ptr + t, mask=t < n)
+    tl.store(y_ptr + i * D + j, v * v, mask=t < n)
+
+
+def places(x, i, j):
+    y = x.new_zeros(5, 4)
+    places_kernel[(triton.cdiv(i.numel(), 4),)](x, i, j, y, i.numel(), D=4, B=4)
+    return y
+
+
+@triton.jit
+def crossed_kernel(x_ptr, i_ptr, j_ptr, y_ptr, n, D: tl.constexpr, B: tl.constexpr):
+    r = tl.program_id(0)
+    c = tl.arange(0, B)
+    i = tl.load(i_ptr + r)
+    j = tl.load(j_ptr + c, mask=c < n, other=0)
+    v = tl.load(x_ptr + r * n + c, mask=c < n)
+    tl.store(y_ptr + i * D + j, v * v, mask=c < n)
+
+
+def crossed(x, i, j):
+    y = x.new_zeros(5, 4)
+    crossed_kernel[(i.numel(),)](x, i, j, y, j.numel(), D=4, B=4)
     return y

@@ -22,11 +22,20 @@ typedef struct SnapshotOptions {
 /// What a forward stores for its backward alone: nobody else reads it, so it has no upstream gradient.
 typedef struct SavedValue {
     const char *kernel, *parameter;
-    const char *value;  // as the kernel's text computes it; NULL: not known
-    bool is_row;        // one for each lane of a block of rows; else one for each program
+    const char *value;  // as the kernel's text computes it
+    const char *
+        lanes;  // as the kernel spells them: one for each lane of a block; "": one for each program
 } SavedValue;
 
 typedef LIST(SavedValue) SavedValues;
+
+/// A piece of such a text, without a line of its own, and how a person would write it: `to` begins where `from` does, and each further line
+/// is indented as that one is.
+typedef struct SavedPiece {
+    const char *from, *to;
+} SavedPiece;
+
+typedef LIST(SavedPiece) SavedPieces;
 
 struct Snapshot {
     Arena *arena;
@@ -37,6 +46,8 @@ struct Snapshot {
     Diagnostics diagnostics;  // ranges in `source`
     SavedValues
         saved;  // of all kernels, in this arena; set by who writes such a text (autodiff/saving)
+    SavedPieces saved_pieces;  // the same, and in the same lines:
+    Str unsaved;               // the text without it
     SnapshotOptions options;
     bool lacks_trials;          // a launch of the file was not tried with numbers
     Memo *derivations;          // of its kernels, once each: autodiff/kept.h

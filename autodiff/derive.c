@@ -19,6 +19,7 @@
 #include "autodiff/schedule/flat_kernel.h"
 #include "autodiff/schedule/stages.h"
 #include "autodiff/schedule/tile_orders.h"
+#include "autodiff/state/saved_parameters.h"
 #include "autodiff/tape/tape.h"
 #include "base/budget.h"
 #include "base/error.h"
@@ -66,10 +67,24 @@ static int loop_work(const Function *backward) {
     return work;
 }
 
+static bool visit_loop_again(void *context, Op *op) {
+    int *count = context;
+    bool is_again = !op->note || str_starts(str_from(op->note), "fills ");
+    *count += op_is_loop(op->code) && is_again && op->range.source && *op->range.source->path;
+    return true;
+}
+
+static int loops_again(const Function *backward) {
+    int count = 0;
+    region_walk(backward->body, visit_loop_again, &count);
+    return count;
+}
+
 static void variant_describe(Differentiation *state, Variant *variant) {
     Backward *result = &variant->result;
     variant->backward = state->backward;
     variant->launch.loop_work = loop_work(state->backward);
+    variant->launch.loops_again = loops_again(state->backward);
     result->assumptions = state->stores.assumptions.items;
     result->assumption_count = state->stores.assumptions.count;
     result->steps = state->stores.steps.items;
@@ -93,12 +108,11 @@ static void variant_describe(Differentiation *state, Variant *variant) {
 }
 
 static void note_saved(const SavedValues *saved, Function *primal) {
-    for (int i = 0; saved && i < saved->count; i++) {
-        const SavedValue *value = &saved->items[i];
-        if (strcmp(value->kernel, primal->name) != 0) continue;
-        for (int k = 0; k < primal->parameter_count; k++)
-            if (strcmp(value->parameter, primal->parameters[k].name) == 0)
-                primal->parameters[k].is_saved = true;
+    for (int k = 0; saved && k < primal->parameter_count; k++) {
+        int axis = 0;
+        Str name = str_from(primal->parameters[k].name);
+        primal->parameters[k].is_saved =
+            saved_parameter(saved, primal->name, name, &axis) && axis == 0;
     }
 }
 

@@ -160,8 +160,10 @@ static void findings_copy(const Diagnostics *from, Diagnostics *to) {
     for (LIST_EACH(int, i, from->list)) {
         Diagnostic copy = from->list.items[i];
         copy.message = text_copy(to->arena, copy.message);
-        copy.related = NULL;  // of the derivation
-        copy.related_count = 0;
+        copy.related =
+            items_copy(to->arena, copy.related, copy.related_count, sizeof *copy.related);
+        for (int k = 0; k < copy.related_count; k++)
+            copy.related[k].message = text_copy(to->arena, copy.related[k].message);
         LIST_PUSH(to->arena, &to->list, copy);
     }
 }

@@ -70,7 +70,8 @@ typedef struct ActionEdit {
 } ActionEdit;
 /// What the user chose for all actions.
 typedef struct ActionChoices {
-    bool is_untuned;  // a backward of a tuned kernel has no list of its own
+    bool is_untuned;     // a backward of a tuned kernel has no list of its own
+    bool saves_nothing;  // forwards store nothing for their backwards alone
 } ActionChoices;
 ActionEdit action_apply(Arena *arena, const Snapshot *snapshot, ActionId id, Range range);
 /// The same, with choices of the user's.

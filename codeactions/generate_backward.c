@@ -8,15 +8,26 @@
 #include "autodiff/kept.h"
 #include "autodiff/module/hoist.h"
 #include "autodiff/module/module.h"
+#include "autodiff/saving/saving.h"
 #include "codeactions/fix.h"
 
 static const BackwardOptions options = {.wrapper = WRAPPER_AUTOGRAD};
 
-static Backward *derive(Fix *fix, const Kernel *kernel) {
+/// `saving`: what the file's forwards store for the backward; or NULL.
+static Backward *derive(Fix *fix, const Saving *saving, const Kernel *kernel) {
     const BackwardOptions untuned = {.wrapper = options.wrapper, .is_untuned = true};
+    const Kernel *own = saving ? saving_kernel(saving, kernel) : kernel;
     if (fix->choices.is_untuned)
-        return backward_derive(fix->arena, fix->snapshot, kernel, &untuned, NULL);
-    return backward_kept(fix->arena, fix->snapshot, kernel, options.wrapper, NULL);
+        return backward_derive(fix->arena, own->snapshot, own, &untuned, NULL);
+    return backward_kept(fix->arena, own->snapshot, own, options.wrapper, NULL);
+}
+
+/// The file with forwards that store what the backwards of these kernels are to load.
+static Saving saving_wished(Fix *fix, const SavingWish *wish) {
+    const BackwardOptions chosen = {.wrapper = options.wrapper,
+                                    .is_untuned = fix->choices.is_untuned};
+    if (fix->choices.saves_nothing) return (Saving){.snapshot = fix->snapshot};
+    return saving_open(fix->arena, fix->snapshot, &chosen, wish);
 }
 
 /// The kernel's backward; NULL and a refusal where the rules refuse.
@@ -25,7 +36,7 @@ static Backward *derive_asked(Fix *fix) {
         fix_refuse(fix, "there is no forward kernel here");
         return NULL;
     }
-    Backward *backward = derive(fix, fix->kernel);
+    Backward *backward = derive(fix, NULL, fix->kernel);
     if (backward->status == BACKWARD_DERIVED) return backward;
     fix_refuse(fix, "no backward for `%s`: %s", fix->kernel->function->name, backward->reason);
     return NULL;
@@ -66,22 +77,28 @@ void apply_backward_file(Fix *fix) {
     const char *refusal = file_refusal(fix->source);
     if (asked && refusal) fix_refuse(fix, "%s", refusal);
     if (!asked || refusal) return;
-    LIST(Backward *) all = {0};
-    LIST_PUSH(fix->arena, &all, asked);
+    LIST(const Kernel *) kernels = {0};
+    LIST_PUSH(fix->arena, &kernels, fix->kernel);
     bool is_whole_file = true;
     for (LIST_EACH(int, i, fix->snapshot->kernels)) {
         const Kernel *kernel = &fix->snapshot->kernels.items[i];
         if (kernel == fix->kernel || !kernel->function || !kernel_is_forward(kernel)) continue;
         if (kernels_share_launcher(fix->snapshot, fix->kernel, kernel))
-            LIST_PUSH(fix->arena, &all, derive(fix, kernel));
+            LIST_PUSH(fix->arena, &kernels, kernel);
         else
             is_whole_file = false;
     }
+    const SavingWish wish = {kernels.items, kernels.count};
+    Saving saving = saving_wished(fix, &wish);
+    LIST(Backward *) all = {0};
+    for (LIST_EACH(int, i, kernels))
+        LIST_PUSH(fix->arena, &all, derive(fix, &saving, kernels.items[i]));
     Diagnostics ignored = {.arena = fix->arena};
     NewFile file = {
         backward_path(fix->arena, fix->source->path,
                       is_whole_file ? NULL : fix->kernel->function->name),
-        backward_module(fix->arena, fix->snapshot, all.items, all.count, &options, &ignored)};
+        backward_module(fix->arena, saving.snapshot, all.items, all.count, &options, &ignored)};
+    saving_close(&saving);
     LIST_PUSH(fix->arena, &fix->edit->files, file);
     fix->edit->description = arena_printf(
         fix->arena, "A module with the backward of `%s`, derived by rules and not yet proved",

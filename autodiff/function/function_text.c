@@ -167,6 +167,12 @@ static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, con
     StepsPlace place = {plan->ctx, plan->grid, needs_before(plan), 8, false};
     buffer_puts(out, new_check_text(arena, plan, &place));
     buffer_puts(out, steps_check_text(arena, plan, &place));
+    buffer_puts(out, saved_rows_text(arena, plan));
+    for (int p = 0; p < plan->kernel->parameter_count; p++)
+        if (plan->saved[p])
+            LIST_PUSH(arena, &call,
+                      arena_printf(arena, "%s=%s", plan_parameter(plan, p)->name,
+                                   plan_parameter(plan, p)->name));
     const char *launch = arena_printf(arena, "%s[%s]", plan->callee, plan->grid);
     for (int p = 0, i = 0; p < plan->positional && plan->passed[p] && i < call.count; p++)
         if (!parameter_is_descriptor(plan_parameter(plan, p)))
@@ -539,7 +545,8 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
         int index = argument->use == ARGUMENT_SAME
                         ? parameter_find(plan->kernel, str_from(argument->of))
                         : -1;
-        if (index >= 0 && !plan->passed[index]) continue;  // autotune sets it, or it has a default
+        if (index >= 0 && !plan_has(plan, index))
+            continue;  // autotune sets it, or it has a default
         LIST_PUSH(arena, &call, arena_printf(arena, "%s=%s", argument->name, value));
     }
     if (backward->is_untuned) LIST_PUSH(arena, &call, arena_printf(arena, "**%s.tuned", plan->ctx));
@@ -766,6 +773,11 @@ const char *autograd_class(Arena *arena, const LaunchPlan *plan) {
     Texts saved = {0}, others = {0}, scalars = {0}, outputs = {0}, fixed = {0}, quoted = {0};
     for (int p = 0; p < plan->kernel->parameter_count; p++) {
         const Parameter *parameter = plan_parameter(plan, p);
+        if (plan->saved[p]) {
+            Texts *kept = plan->saved_axis[p] ? &scalars : &others;
+            if (launch_argument(backward, ARGUMENT_SAME, parameter->name))
+                LIST_PUSH(arena, kept, parameter->name);
+        }
         if (!plan->passed[p]) continue;
         bool same = launch_argument(backward, ARGUMENT_SAME, parameter->name) != NULL;
         bool gradient = launch_argument(backward, ARGUMENT_GRADIENT, parameter->name) != NULL;

@@ -29,7 +29,7 @@ static int axis_at(const char *at) {
 
 static bool name_is_passed(const LaunchPlan *plan, Str name) {
     int parameter = parameter_find(plan->kernel, name);
-    return parameter < 0 || plan->passed[parameter];
+    return parameter < 0 || plan_has(plan, parameter);
 }
 
 static size_t name_size(const char *at) {

@@ -8,6 +8,7 @@
 #include "autodiff/function/call_lines.h"
 #include "autodiff/function/scalar_text.h"
 #include "autodiff/plan/launch_plan.h"
+#include "base/error.h"
 
 static bool has_tape(const BackwardLaunch *launch) {
     for (int i = 0; i < launch->argument_count; i++)
@@ -162,5 +163,47 @@ const char *tape_statements(Arena *arena, const LaunchPlan *plan, const char *gr
         }
     *rest = left.items;
     *rest_count = left.count;
+    return buffer_text(&out);
+}
+
+/* ---- what the forward stores for its backward: of the size that this very call needs ---- */
+
+/// Elements along the first axis of the grid and the next ones below `axes`, in Python.
+static const char *count_text(Arena *arena, const LaunchPlan *plan, const SavedValue *value,
+                              int axes) {
+    Buffer out = buffer_new(arena);
+    for (int axis = 0; axis < axes; axis++)
+        buffer_printf(&out, "%s%s[%d]", axis ? " * " : "", plan->grid, axis);
+    if (!*value->lanes) return buffer_text(&out);
+    int index = parameter_find(plan->kernel, str_from(value->lanes));
+    bool is_default = index >= 0 && !plan->passed[index];
+    Str lanes = is_default ? plan->kernel->parameters[index].default_text : str_from(value->lanes);
+    buffer_printf(&out, " * %.*s", STR_ARGS(lanes));
+    return buffer_text(&out);
+}
+
+/// A tensor on the launch's device: one that the kernel stores to, whatever its caller wants.
+static const char *tensor_beside(const LaunchPlan *plan) {
+    for (int p = 0; p < plan->kernel->parameter_count; p++) {
+        const Parameter *parameter = plan_parameter(plan, p);
+        bool is_tensor = plan->passed[p] && parameter_is_output(parameter) &&
+                         !parameter_is_descriptor(parameter) && !parameter->is_optional;
+        if (is_tensor) return parameter->name;
+    }
+    BUG("%s stores to no tensor", plan->class_name);
+}
+
+const char *saved_rows_text(Arena *arena, const LaunchPlan *plan) {
+    Buffer out = buffer_new(arena);
+    for (int p = 0; p < plan->kernel->parameter_count; p++) {
+        if (!plan->saved[p]) continue;
+        int axis = plan->saved_axis[p];
+        const char *count = count_text(arena, plan, plan->saved[p], axis ? axis : plan->axes),
+                   *target = arena_printf(arena, "%s = ", plan_parameter(plan, p)->name);
+        const char *made = axis ? count
+                                : arena_printf(arena, "_saved_rows(%s, %s, %s)", plan->ctx, count,
+                                               tensor_beside(plan));
+        layout_statement(&out, 8, target, made, "");
+    }
     return buffer_text(&out);
 }

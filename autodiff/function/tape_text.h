@@ -14,4 +14,7 @@ const char *tape_statements(Arena *arena, const LaunchPlan *plan, const char *gr
                             const char *const *call, int count, int indent, const char ***rest,
                             int *rest_count);
 
+/// Statements of the class's forward, in front of the launch, behind which the grid is a tuple of numbers; "" where nothing is stored.
+const char *saved_rows_text(Arena *arena, const LaunchPlan *plan);
+
 #endif

@@ -74,7 +74,7 @@ static bool names_are_passed(const LaunchPlan *plan, const char *tile) {
         Str name = plan->kernel->parameters[p].name;
         for (const char *at = tile; (at = strstr(at, plan_parameter(plan, p)->name)); at++) {
             bool is_whole = (at == tile || at[-1] == ' ') && !byte_is_word(at[name.size]);
-            if (is_whole && !plan->passed[p]) return false;
+            if (is_whole && !plan_has(plan, p)) return false;
         }
     }
     return true;
@@ -200,7 +200,7 @@ static bool has_names(const LaunchPlan *plan, const char *text) {
         size_t size = 0;
         while (byte_is_word(at[size])) size++;
         int parameter = size ? parameter_find(plan->kernel, (Str){at, size}) : -1;
-        if (parameter >= 0 && !plan->passed[parameter]) return false;
+        if (parameter >= 0 && !plan_has(plan, parameter)) return false;
         at += size ? size : 1;
     }
     return true;

@@ -74,17 +74,18 @@ static const char *launch_text(Arena *arena, const Module *module, const LaunchP
     for (int i = 0; i < count; i++) {
         const char *text = str_dup(arena, node_text(module->source, children[i]));
         SyntaxNode value = node_field(children[i], "value");
-        bool is_keyword = node_kind(children[i]) == SYNTAX_KEYWORD_ARGUMENT;
+        bool is_keyword = node_kind(children[i]) == SYNTAX_KEYWORD_ARGUMENT, is_made = false;
         for (int p = 0; p < plan->kernel->parameter_count; p++) {
             SyntaxNode given = launch_argument_node(module, site, p);
             if (!node_same(given, is_keyword ? value : children[i])) continue;
+            is_made |= plan->saved[p] != NULL;
             const char *tensor = scalar_argument_text(arena, module, plan, site, p);
             if (tensor)
                 text = is_keyword
                            ? arena_printf(arena, "%s=%s", plan_parameter(plan, p)->name, tensor)
                            : tensor;
         }
-        LIST_PUSH(arena, &arguments, text);
+        if (!is_made) LIST_PUSH(arena, &arguments, text);
     }
     return call_lines(arena, arena_printf(arena, "%s.launch", plan->class_name), arguments.items,
                       arguments.count, indent);
@@ -171,6 +172,18 @@ const char *launch_wrapper_refusal(Arena *arena, const Module *module, const Lau
                         STR_ARGS(callee), STR_ARGS(alias));
 }
 
+/// Where the statement of a launch stands in its line, without what a saving text has in front of it.
+static int launch_column(const Snapshot *snapshot, uint32_t start) {
+    int line, column;
+    source_position(snapshot->module->source, start, &line, &column);
+    Str before = {snapshot->module->source->text.data + start - column, (size_t)column};
+    for (LIST_EACH(int, i, snapshot->saved_pieces)) {
+        const SavedPiece *piece = &snapshot->saved_pieces.items[i];
+        if (!*piece->to && str_ends(before, piece->from)) return column - (int)strlen(piece->from);
+    }
+    return column;
+}
+
 const char *launcher_text(Arena *arena, const Snapshot *snapshot, Range range,
                           const LaunchPlan *plans, int plan_count, const char **why) {
     const Module *module = snapshot->module;
@@ -205,8 +218,7 @@ const char *launcher_text(Arena *arena, const Snapshot *snapshot, Range range,
                    "expression";
             return NULL;
         }
-        int line, column;
-        source_position(module->source, call.start, &line, &column);
+        int column = launch_column(snapshot, call.start);
         buffer_puts(&out, text_between(arena, module, range, plans, plan_count, at, call.start));
         buffer_puts(&out, !is_late && launch_is_plain(module, plan, &bound)
                               ? apply_text(arena, module, plan, &bound, column)

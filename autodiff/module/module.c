@@ -137,16 +137,13 @@ SavedValues module_saved(Arena *arena, Str text) {
         const char *name = at + sizeof saved_words - 1;
         size_t size = strcspn(name, "`\n");
         const char *value = name + size;
+        bool is_known = str_starts(str_from(value), saved_value);
         SavedValue saved = {.kernel = str_dup(arena, (Str){start, (size_t)(at - start)}),
-                            .parameter = str_dup(arena, (Str){name, size})};
-        if (str_starts(str_from(value), saved_value)) {
-            value += sizeof saved_value - 1;
-            size = strcspn(value, "`\n");
-            saved.value = str_dup(arena, (Str){value, size});
-            saved.is_row = str_starts(str_from(value + size),
-                                      arena_printf(arena, "%s%s", saved_bytes, saved_row));
-        }
-        LIST_PUSH(arena, &values, saved);
+                            .parameter = str_dup(arena, (Str){name, size}),
+                            .lanes = ""};
+        if (is_known) value += sizeof saved_value - 1;
+        saved.value = str_dup(arena, (Str){value, strcspn(value, "`\n")});
+        if (is_known) LIST_PUSH(arena, &values, saved);
         at = name;
     }
     return values;
@@ -167,10 +164,9 @@ static void write_header(ModuleWriter *writer, Buffer *out) {
     buffer_puts(out, "The forward kernels are the original's; edit the rest as you like.\n");
     for (LIST_EACH(int, i, writer->snapshot->saved)) {
         const SavedValue *saved = &writer->snapshot->saved.items[i];
-        if (!saved->value) continue;
         buffer_printf(out, "`%s%s%s%s%s%s%s, which its backward loads.\n", saved->kernel,
                       saved_words, saved->parameter, saved_value, saved->value, saved_bytes,
-                      saved->is_row ? saved_row : "program");
+                      *saved->lanes ? saved_row : "program");
     }
     for (LIST_EACH(int, i, writer->notes)) buffer_printf(out, "%s\n", writer->notes.items[i]);
     buffer_puts(out, "\"\"\"\n\n");
@@ -432,6 +428,22 @@ static const char *with_line_ends(Arena *arena, const Source *source, const char
     return buffer_text(&out);
 }
 
+/// The first place where a piece of what forwards store stands, as a person would write it.
+static const char *with_piece(Arena *arena, const char *text, const SavedPiece *piece) {
+    const char *at = strstr(text, piece->from);
+    if (!at) return text;
+    const char *line = at;
+    while (line > text && line[-1] != '\n') line--;
+    Buffer out = buffer_sized(arena, strlen(text) + strlen(piece->to) + 256);
+    buffer_add(&out, text, (size_t)(at - text));
+    for (const char *c = piece->to; *c; c++) {
+        buffer_putc(&out, *c);
+        if (*c == '\n') buffer_printf(&out, "%*s", (int)strspn(line, " "), "");
+    }
+    buffer_puts(&out, at + strlen(piece->from));
+    return buffer_text(&out);
+}
+
 const char *backward_module(Arena *arena, const Snapshot *snapshot, Backward *const *backwards,
                             int count, const BackwardOptions *options, Diagnostics *diagnostics) {
     WrapperKind wrapper = options ? options->wrapper : WRAPPER_AUTOGRAD;
@@ -457,11 +469,14 @@ const char *backward_module(Arena *arena, const Snapshot *snapshot, Backward *co
     settle_kernel_names(&writer, derived);
     Buffer out = buffer_new(arena), body = buffer_new(arena);
     write_items(&writer, &body);
+    const char *items = buffer_text(&body);
+    for (LIST_EACH(int, i, snapshot->saved_pieces))
+        items = with_piece(arena, items, &snapshot->saved_pieces.items[i]);
     write_header(&writer, &out);
-    write_imports(&writer, &out, buffer_text(&body));
-    buffer_puts(&out, buffer_text(&body));
-    const char *helpers = helpers_text(arena, wrapper == WRAPPER_NONE ? "" : buffer_text(&body),
-                                       find_helper, &writer);
+    write_imports(&writer, &out, items);
+    buffer_puts(&out, items);
+    const char *helpers =
+        helpers_text(arena, wrapper == WRAPPER_NONE ? "" : items, find_helper, &writer);
     if (*helpers) buffer_printf(&out, "\n\n%s", helpers);
     return with_line_ends(arena, snapshot->module->source, buffer_text(&out));
 }

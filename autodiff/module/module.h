@@ -11,7 +11,7 @@ const char *backward_module(Arena *arena, const Snapshot *snapshot, Backward *co
 /// The name of the file that a module of ours was derived from, as its text says below the comments at its top; empty for
 /// other texts.
 Str backward_origin(Str text);
-/// What the forwards of a module of ours store for their backwards, as its header says: kernels and parameters alone.
+/// What the forwards of a module of ours store for their backwards, as its header says: which kernels, through which parameters, what.
 SavedValues module_saved(Arena *arena, Str text);
 
 #endif

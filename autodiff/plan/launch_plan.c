@@ -12,6 +12,7 @@
 #include "autodiff/plan/fresh_tensors.h"
 #include "autodiff/plan/parts.h"
 #include "autodiff/plan/wrappers.h"
+#include "autodiff/state/saved_parameters.h"
 
 int parameter_find(const FunctionDefinition *kernel, Str name) {
     for (int i = 0; i < kernel->parameter_count; i++)
@@ -260,6 +261,26 @@ static int positional_count(Arena *arena, const Module *module, const FunctionDe
     return count;
 }
 
+bool plan_has(const LaunchPlan *plan, int parameter) {
+    return plan->passed[parameter] || plan->saved[parameter];
+}
+
+/// What the Function makes is no launch's.
+static void plan_saved(Arena *arena, LaunchPlan *plan) {
+    const FunctionDefinition *kernel = plan->kernel;
+    const Kernel *forward = plan->backward->kernel;
+    plan->saved = ARENA_ARRAY(arena, const SavedValue *, kernel->parameter_count + 1);
+    plan->saved_axis = ARENA_ARRAY(arena, int, kernel->parameter_count + 1);
+    plan->axes = 1;
+    for (int p = 0; forward->snapshot && p < kernel->parameter_count; p++) {
+        plan->saved[p] = saved_parameter(&forward->snapshot->saved, forward->function->name,
+                                         kernel->parameters[p].name, &plan->saved_axis[p]);
+        if (!plan->saved[p]) continue;
+        plan->passed[p] = false;
+        if (plan->saved_axis[p] >= plan->axes) plan->axes = plan->saved_axis[p] + 1;
+    }
+}
+
 LaunchPlan launch_plan(Arena *arena, const Module *module, const Backward *backward) {
     const FunctionDefinition *kernel = backward->kernel->definition;
     LaunchPlan plan = {.kernel = kernel,
@@ -294,6 +315,7 @@ LaunchPlan launch_plan(Arena *arena, const Module *module, const Backward *backw
     for (int p = 0; !launched && p < kernel->parameter_count; p++)
         plan.passed[p] = !kernel_tunes(kernel, kernel->parameters[p].name);
     if (!launched) plan.fixes_grid = true;
+    plan_saved(arena, &plan);
     if (plan_has_descriptors(&plan)) plan.has_launch = true;
     aliases_plan(arena, module, &plan);
     parts_plan(arena, &plan);

@@ -29,6 +29,10 @@ typedef struct LaunchPlan {
     bool
         fixes_grid;  // some launch's grid may come to something else after it: it is evaluated there
     bool *passed;    // per parameter of the kernel: some launch passes it
+    const SavedValue **
+        saved;  // per parameter: what the forward stores for its backward alone, of which the Function makes it; or NULL
+    int *saved_axis;  // of these: of the grid, whose step it is; 0: it is the memory
+    int axes;         // of the grid, where anything is stored so
     int positional;  // so many arguments stand in their places: a function that prunes configurations gets these by name
     bool has_options;  // some launch passes num_warps or the like
     bool has_launch;   // the class has a method that takes arguments as a launch does
@@ -75,6 +79,8 @@ bool kernel_tunes(const FunctionDefinition *kernel, Str name);
 /// Whether `apply` will do: every written tensor has a name, and none is a view of another, which autograd takes only as a
 /// function's first input and only result.
 bool launch_is_plain(const Module *module, const LaunchPlan *plan, const BoundLaunch *bound);
+/// Whether the class's methods have a value of the parameter's name.
+bool plan_has(const LaunchPlan *plan, int parameter);
 /// Whether only Python can tell which parameters get which arguments: `**meta`, `*arguments`, `*x.stride(), 16`.
 bool launch_binds_late(Arena *arena, const Module *module, const LaunchSite *site);
 

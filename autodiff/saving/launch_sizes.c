@@ -146,6 +146,7 @@ static bool read_lambda(Arena *arena, LaunchArguments *arguments, SyntaxNode lam
     SyntaxNode parameters = node_field(lambda, "parameters");
     bool is_one = !node_is_null(parameters) && node_child_count(parameters) == 1 &&
                   node_kind(node_child(parameters, 0)) == SYNTAX_IDENTIFIER;
+    arguments->is_computed = true;
     if (!is_one) return false;
     Str meta = node_text(arguments->source, node_child(parameters, 0));
     return read_tuple(arena, arguments, node_field(lambda, "body"), meta);

@@ -13,6 +13,7 @@ typedef struct LaunchArguments {
     uint32_t last_end;  // behind the last one
     int axes;           // of the grid
     const char *grid[PROGRAM_AXES];
+    bool is_computed;  // the grid is a function of what is passed
 } LaunchArguments;
 
 /// False where the text does not show all of it: `*arguments`, a grid that is computed elsewhere, a tuned block in it.

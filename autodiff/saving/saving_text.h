@@ -4,9 +4,10 @@
 
 #include "autodiff/saving/candidates.h"
 
-/// The text with the kernel's stores behind their statements, and with a new buffer for each in front of every launch. `names[i]` becomes
-/// what the parameter of the i-th value is called. NULL where the text does not show how a launch could pass such a buffer.
+/// The text with the kernel's stores behind their statements, and with a new buffer for each in front of every launch, in the lines that
+/// are there. `names[i]` becomes what the parameter of the i-th value is called; `*pieces` how a module has it. NULL where the text does not
+/// show how a launch could pass such a buffer.
 const char *saving_text(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
-                        const RowValues *values, const char **names);
+                        const RowValues *values, const char **names, SavedPieces *pieces);
 
 #endif

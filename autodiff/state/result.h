@@ -173,7 +173,8 @@ typedef struct BackwardLaunch {
     const char *text;  // of the kernel
     BackwardArgument *arguments;
     int argument_count;
-    int loop_work;  // loads, products and reductions that its loops hold
+    int loop_work;    // loads, products and reductions that its loops hold
+    int loops_again;  // loops of the forward that it runs as they were
     const char *
         tile;  // elements of the largest tile of a kernel without products, in Python over the forward's constexprs; or NULL
     const char *

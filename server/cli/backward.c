@@ -96,11 +96,8 @@ static Error target_refuse(const Derivation *derivation, const CommandTarget *ta
 static void derive_one(Derivation *derivation, const Kernel *kernel) {
     Diagnostics diagnostics = {.arena = derivation->arena};
     const Saving *saving = &derivation->saving;
-    Backward *backward = backward_derive(derivation->arena, derivation->snapshot, kernel,
-                                         &derivation->backward, &diagnostics);
-    if (saving->is_own)  // what is found is said of the file's own text
-        backward = backward_derive(derivation->arena, saving->snapshot,
-                                   saving_kernel(saving, kernel), &derivation->backward, NULL);
+    Backward *backward =
+        saving_derive(derivation->arena, saving, kernel, &derivation->backward, &diagnostics);
     static const Settings all;
     report_take(derivation->report, &diagnostics, &all, derivation->options);
     derivation->asked++;
@@ -117,11 +114,13 @@ static void derive_one(Derivation *derivation, const Kernel *kernel) {
 }
 
 static const char *emit_module(Derivation *derivation, const CommandTarget *target) {
-    bool is_saving = derivation->options->saving == SAVING_AUTO;
+    bool is_saving = derivation->options->saving != SAVING_NONE;
     derivation->saving.snapshot = derivation->snapshot;
     if (is_saving)
-        derivation->saving = saving_open(derivation->arena, derivation->snapshot,
-                                         &derivation->backward, target->kernel);
+        derivation->saving = saving_of(
+            derivation->arena, derivation->snapshot, &derivation->backward,
+            target->kernel ? snapshot_find_kernel(derivation->snapshot, str_from(target->kernel))
+                           : NULL);
     for (LIST_EACH(int, i, derivation->snapshot->kernels)) {
         const Kernel *kernel = &derivation->snapshot->kernels.items[i];
         if (!kernel_is_forward(kernel)) continue;
@@ -371,12 +370,6 @@ int command_backward(const Options *options) {
     if (options->tuning == TUNING_NONE && options->wrapper == WRAPPER_TRITON_OP) {
         say("--tune none has no meaning with --wrapper triton_op: an operator has nowhere to keep a "
             "configuration");
-        arena_free(arena);
-        return STATUS_TROUBLE;
-    }
-    if (options->saving == SAVING_AUTO && options->wrapper != WRAPPER_AUTOGRAD) {
-        say("--save auto needs the Functions of --wrapper autograd: these pass what a forward stores "
-            "to its backward");
         arena_free(arena);
         return STATUS_TROUBLE;
     }

@@ -6,6 +6,7 @@
 #include "autodiff/module/module.h"
 #include "autodiff/saving/saving.h"
 #include "codeactions/codeactions.h"
+#include "server/edits/rederived.h"
 
 static bool is_named(const CarriedNames *names, const Kernel *kernel) {
     for (LIST_EACH(int, i, *names))
@@ -63,12 +64,13 @@ const char *module_anew(Arena *arena, const Snapshot *origin, const char *path, 
     Snapshot *module = read_text(path, str_dup(arena, ours), resolver);
     CarriedFile carried = module_carried(arena, module);
     const char *text = NULL;
-    Snapshot *file = saving_origin(arena, snapshot_retain(origin), ours, options);
+    Saving saving = {.snapshot = origin};
+    if (module_saved(arena, ours).count) saving = saving_open(arena, origin, options, NULL);
     if (carried.kernels.count)
-        text = derive_module(arena, file, &carried.kernels, options, refusal);
+        text = derive_module(arena, saving.snapshot, &carried.kernels, options, refusal);
     else
         *refusal = carried.refusal;
-    snapshot_release(file);
+    saving_close(&saving);
     snapshot_release(module);
     return text;
 }
@@ -85,9 +87,7 @@ ModuleUpdate module_merge(Arena *arena, const char *path, Str ours, const char *
         update.refusal = "launchers with operators are not read back";
     const char *text = NULL;
     if (!update.refusal) {
-        const SavedValues saved = module_saved(arena, ours);
-        file = read_text(origin, carried.text, resolver);
-        saving_mark(file, &saved);
+        file = forward_carried(arena, origin, carried.text, ours, resolver);
         text = derive_module(arena, file, &carried.kernels, options, &update.refusal);
     }
     if (!update.refusal) {

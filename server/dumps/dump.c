@@ -251,7 +251,7 @@ static void print_saved(const SavedValues *values, const Kernel *kernel) {
         const SavedValue *saved = &values->items[i];
         if (strcmp(saved->kernel, kernel->function->name) != 0) continue;
         put("\nthe forward also stores `%s` in `%s`: 4 bytes for each %s\n", saved->value,
-            saved->parameter, saved->is_row ? "row" : "program");
+            saved->parameter, *saved->lanes ? "row" : "program");
     }
 }
 
@@ -259,8 +259,9 @@ static void dump_schedule(const Dump *dump) {
     bool is_first = true;
     Saving saving = {.snapshot = dump->snapshot};
     if (dump->is_saving)
-        saving = saving_open(dump->arena, dump->snapshot, NULL,
-                             dump->kernel.size ? str_dup(dump->arena, dump->kernel) : NULL);
+        saving = saving_of(dump->arena, dump->snapshot, NULL,
+                           dump->kernel.size ? snapshot_find_kernel(dump->snapshot, dump->kernel)
+                                             : NULL);
     for (LIST_EACH(int, i, saving.snapshot->kernels)) {
         const Kernel *kernel = &saving.snapshot->kernels.items[i];
         if (!is_wanted(dump, kernel) || !kernel_is_forward(kernel)) continue;

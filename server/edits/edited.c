@@ -6,7 +6,7 @@
 #include "autodiff/emit/emitted.h"
 #include "autodiff/module/helpers.h"
 #include "autodiff/module/module_items.h"
-#include "autodiff/saving/saving.h"
+#include "autodiff/saving/saving_read.h"
 #include "server/edits/alike.h"
 #include "server/edits/rederived.h"
 #include "server/system/files.h"
@@ -328,9 +328,27 @@ static const char *kernel_shape(Arena *arena, const Kernel *kernel) {
     return buffer_text(&out);
 }
 
-bool kernels_read_the_same(Arena *arena, const Kernel *a, const Kernel *b) {
+static bool kernels_look_the_same(Arena *arena, const Kernel *a, const Kernel *b) {
     return str_equal(source_slice(a->definition->range), source_slice(b->definition->range)) ||
            strcmp(kernel_shape(arena, a), kernel_shape(arena, b)) == 0;
+}
+
+/// Without what they store for their backwards alone: a module has that in lines of its own.
+static bool plain_ones_look_the_same(Arena *arena, const Kernel *a, const Kernel *b) {
+    const SavedValues saved = module_saved(arena, b->snapshot->source->text);
+    Snapshot *one = saving_plain(arena, a->snapshot, &saved),
+             *other = saving_plain(arena, b->snapshot, &saved);
+    const Kernel *first = snapshot_find_kernel(one, a->definition->name),
+                 *second = snapshot_find_kernel(other, b->definition->name);
+    bool is_same = first && second && kernels_look_the_same(arena, first, second);
+    snapshot_release(one);
+    snapshot_release(other);
+    return is_same;
+}
+
+bool kernels_read_the_same(Arena *arena, const Kernel *a, const Kernel *b) {
+    if (kernels_look_the_same(arena, a, b)) return true;
+    return a->snapshot->saved.count > 0 && plain_ones_look_the_same(arena, a, b);
 }
 
 /// Whether the file still has the kernels whose backward the module holds.
@@ -366,10 +384,8 @@ FunctionEdits function_edits(Arena *arena, const Snapshot *written, const Snapsh
         edits = edits_with(arena, written, origin, &carried.kernels, resolver);
     if (edits && !edits->count) return none;
     if (!carried.refusal) {
-        const SnapshotOptions options = {.resolver = resolver, .skip_checks = true};
-        Snapshot *forward = snapshot_build(written->source->path, str_from(carried.text), &options);
-        const SavedValues saved = module_saved(arena, written->source->text);
-        saving_mark(forward, &saved);
+        Snapshot *forward = forward_carried(arena, written->source->path, carried.text,
+                                            written->source->text, resolver);
         carried_edits = edits_with(arena, written, forward, &carried.kernels, resolver);
         snapshot_release(forward);
     }

@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "autodiff/module/module.h"
 #include "autodiff/saving/saving.h"
+#include "autodiff/saving/saving_read.h"
 
 WrapperKind wrapper_of(Str module) {
     if (str_contains(module, STR("triton_op"))) return WRAPPER_TRITON_OP;
@@ -47,9 +49,19 @@ static bool is_named(const CarriedNames *names, Str name) {
 }
 
 Snapshot *origin_as_written(Arena *arena, Snapshot *origin, Str module) {
-    const BackwardOptions options = {.wrapper = wrapper_of(module),
-                                     .is_untuned = is_untuned(module)};
-    return saving_origin(arena, origin, module, &options);
+    const SavedValues saved = module_saved(arena, module);
+    return origin && saved.count ? saving_as(arena, origin, &saved) : origin;
+}
+
+Snapshot *forward_carried(Arena *arena, const char *path, const char *text, Str module,
+                          const Resolver *resolver) {
+    const SnapshotOptions options = {.resolver = resolver, .skip_checks = true};
+    Snapshot *carried = snapshot_build(path, str_from(text), &options);
+    const SavedValues saved = module_saved(arena, module);
+    if (!saved.count) return carried;
+    Snapshot *plain = saving_plain(arena, carried, &saved);
+    snapshot_release(carried);
+    return saving_as(arena, plain, &saved);
 }
 
 const char *module_rederived(Arena *arena, const Snapshot *forward, const Snapshot *written,

@@ -13,6 +13,10 @@ bool is_untuned(Str module);
 /// to be released in its place.
 Snapshot *origin_as_written(Arena *arena, Snapshot *origin, Str module);
 
+/// The forward file that a module of ours carries (module_carried) as the module's forwards are, to be released.
+Snapshot *forward_carried(Arena *arena, const char *path, const char *text, Str module,
+                          const Resolver *resolver);
+
 /// The module that this version derives from `forward` for the kernels of these names, as the written one has it: with its options, and
 /// with the inputs that its Functions name where `by_inputs` is set. NULL where the rules refuse one of the kernels.
 const char *module_rederived(Arena *arena, const Snapshot *forward, const Snapshot *written,

@@ -6,6 +6,7 @@
 
 #include "autodiff/kept.h"
 #include "autodiff/module/module.h"
+#include "autodiff/saving/saving.h"
 #include "server/gradients/around.h"
 #include "server/gradients/handover.h"
 #include "server/gradients/kernel_hash.h"
@@ -367,12 +368,12 @@ static void note_given(Request *request, QueuedProof *proof, const Snapshot *sna
     proof->given = json_copy(proof->arena, request_range_json(request, snapshot, rule->range));
 }
 
-static void proof_derive(Request *request, QueuedProof *proof, const Snapshot *snapshot,
-                         const Kernel *kernel, const Original *original) {
+/// `first`: the kernel in the file that the text was derived from; or NULL. `source`: the kernel that is derived.
+static void proof_derive_in(Request *request, QueuedProof *proof, const Snapshot *snapshot,
+                            const Kernel *kernel, const Original *original, const Kernel *first,
+                            const Kernel *source) {
     Arena *arena = request->arena;
-    const Kernel *first = original_kernel(original, kernel);
-    const Kernel *source = first ? first : kernel;
-    const Snapshot *forward = first ? original->snapshot : snapshot;
+    const Snapshot *forward = source->snapshot;
     Backward *backward = backward_kept(arena, forward, source, WRAPPER_NONE, NULL);
     if (backward->status != BACKWARD_DERIVED) {
         proof->status.state =
@@ -401,6 +402,18 @@ static void proof_derive(Request *request, QueuedProof *proof, const Snapshot *s
     if (proof->twin.hash) proof->twin.uri = arena_strdup(proof->arena, proof->twin.uri);
     note_given(request, proof, snapshot, backward);
     proof->status.state = GRADIENT_RUNNING;
+}
+
+/// Proves what `Generate backward` would write.
+static void proof_derive(Request *request, QueuedProof *proof, const Snapshot *snapshot,
+                         const Kernel *kernel, const Original *original) {
+    const Kernel *first = original_kernel(original, kernel);
+    Saving saving = {.snapshot = first ? original->snapshot : snapshot};
+    if (!first && !original->name && request->configuration->saves_for_backward)
+        saving = saving_of(request->arena, snapshot, NULL, kernel);
+    const Kernel *source = first ? first : saving_kernel(&saving, kernel);
+    proof_derive_in(request, proof, snapshot, kernel, original, first, source);
+    saving_close(&saving);
 }
 
 static void proof_prepare(Request *request, GradientCheck *check, const Snapshot *snapshot,

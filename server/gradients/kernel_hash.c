@@ -5,6 +5,8 @@
 #include "analysis/module/given_rules.h"
 #include "analysis/module/module_scope.h"
 #include "analysis/syntax/syntax_nodes.h"
+#include "autodiff/module/module.h"
+#include "autodiff/saving/saving_read.h"
 #include "base/map.h"
 #include "server/gradients/gradients.h"
 
@@ -112,8 +114,29 @@ static void search_run(PartSearch *search) {
     }
 }
 
+/// A module's text without what its forwards store for their backwards alone.
+static Str text_unsaved(Arena *arena, const Snapshot *beside, Str text) {
+    const SavedValues saved = module_saved(arena, text);
+    if (!saved.count) return text;
+    const SnapshotOptions options = {.resolver = beside->options.resolver, .skip_checks = true};
+    Snapshot *module = snapshot_build(beside->source->path, text, &options);
+    Str unsaved = str_from(saving_removed(arena, module, &saved));
+    snapshot_release(module);
+    return unsaved;
+}
+
 bool kernel_stands_in(const Snapshot *snapshot, const Kernel *kernel, Str text) {
     Arena *scratch = arena_new();
+    const SavedValues saved = module_saved(scratch, snapshot->source->text);
+    if (saved.count) {
+        Snapshot *plain = saving_plain(scratch, snapshot, &saved);
+        const Kernel *same = snapshot_find_kernel(plain, kernel->definition->name);
+        bool stands = same && kernel_stands_in(plain, same, text);
+        snapshot_release(plain);
+        arena_free(scratch);
+        return stands;
+    }
+    text = text_unsaved(scratch, snapshot, text);
     PartSearch search = search_new(scratch, snapshot, kernel);
     search.skips_launchers = true;
     search_run(&search);

@@ -5,6 +5,7 @@
 
 #include "autodiff/kept.h"
 #include "autodiff/module/module.h"
+#include "autodiff/saving/saving.h"
 #include "base/parallel.h"
 #include "server/gradients/gradients.h"
 #include "server/gradients/kernel_hash.h"
@@ -240,8 +241,7 @@ static void clock_derive(Request *request, Clock *clock, const Snapshot *snapsho
     Arena *arena = request->arena;
     Diagnostics ignored = {.arena = arena};
     BackwardOptions options = {.wrapper = WRAPPER_NONE};
-    Backward *backward = backward_kept(arena, snapshot, kernel, WRAPPER_NONE, NULL);
-    clock->hash = kernel_hash(snapshot, kernel);
+    Backward *backward = backward_kept(arena, kernel->snapshot, kernel, WRAPPER_NONE, NULL);
     if (backward->status != BACKWARD_DERIVED) {
         clock->problem = arena_printf(clock->arena, "no backward: %s", backward->reason);
         return;
@@ -262,11 +262,17 @@ static Json *clock_prepare(Request *request) {
     const Snapshot *snapshot = slow_snapshot(request);
     const Kernel *kernel =
         snapshot ? snapshot_find_kernel(snapshot, str_from(clock->kernel)) : NULL;
-    if (kernel && kernel->function && kernel_is_forward(kernel))
-        clock_derive(request, clock, snapshot, kernel);
-    else
+    if (kernel && kernel->function && kernel_is_forward(kernel)) {
+        clock->hash = kernel_hash(snapshot, kernel);
+        Saving saving = {.snapshot = snapshot};
+        if (request->configuration->saves_for_backward)
+            saving = saving_of(request->arena, snapshot, NULL, kernel);
+        clock_derive(request, clock, saving.snapshot, saving_kernel(&saving, kernel));
+        saving_close(&saving);
+    } else {
         clock->problem =
             arena_printf(clock->arena, "there is no forward kernel `%s`", clock->kernel);
+    }
     return NULL;
 }
 

@@ -239,11 +239,13 @@ static void derive_kernel(const Deriving *deriving, const Kernel *kernel, Arena 
     bool is_from_origin = is_original(deriving, kernel);
     const Snapshot *forward = is_from_origin ? deriving->origin : deriving->snapshot;
     const Kernel *source = is_from_origin ? original_of(deriving, kernel) : kernel;
-    Backward *backward = backward_derive(arena, forward, source, &options, &diagnostics);
+    Backward *backward;
     if (deriving->saving_file && !is_from_origin) {
         forward = deriving->saving.snapshot;
         source = saving_kernel(&deriving->saving, kernel);
-        backward = backward_derive(arena, forward, source, &options, NULL);
+        backward = saving_derive(arena, &deriving->saving, kernel, &options, &diagnostics);
+    } else {
+        backward = backward_derive(arena, forward, source, &options, &diagnostics);
     }
     bool is_derived = backward->status == BACKWARD_DERIVED;
     bool is_written = is_derived && pair_is_written(deriving->snapshot, forward, backward);
@@ -291,13 +293,15 @@ static void open_origin(Deriving *deriving) {
 static void open_saving(Deriving *deriving, const char *only) {
     const Options *asked = deriving->grad->options;
     deriving->saving.snapshot = deriving->snapshot;
-    if (asked->saving != SAVING_AUTO || deriving->origin_name) return;
+    if (asked->saving == SAVING_NONE || deriving->origin_name) return;
     const BackwardOptions options = {.wrapper = (WrapperKind)asked->wrapper,
                                      .is_untuned = asked->tuning == TUNING_NONE,
                                      .wrt = asked->wrt.items,
                                      .wrt_count = asked->wrt.count};
-    deriving->saving = saving_open(deriving->grad->arena, deriving->snapshot, &options, only);
-    if (deriving->saving.is_own)
+    deriving->saving =
+        saving_of(deriving->grad->arena, deriving->snapshot, &options,
+                  only ? snapshot_find_kernel(deriving->snapshot, str_from(only)) : NULL);
+    if (deriving->saving.snapshot != deriving->snapshot)
         deriving->saving_file =
             proof_file(deriving->grad->arena, deriving->saving.snapshot, deriving->file->settings);
 }

@@ -71,7 +71,8 @@ ActionEdit backward_edit(Request *request, const Snapshot *snapshot, const Kerne
     if (module.name) return update_edit(request, snapshot, &module, news);
     ActionId id = is_below ? ACTION_BACKWARD_HERE : ACTION_BACKWARD_FILE;
     Range name = snapshot_range(snapshot, kernel->definition->name_range);
-    const ActionChoices choices = {.is_untuned = !request->configuration->tunes_backward};
+    const ActionChoices choices = {.is_untuned = !request->configuration->tunes_backward,
+                                   .saves_nothing = !request->configuration->saves_for_backward};
     return action_apply_as(request->arena, snapshot, id, name, &choices);
 }
 

@@ -17,7 +17,7 @@ struct Configuration {
     const Json *section;            // what it was read from, or NULL
     bool diagnostics, hints, inlay_hints, type_hints, parameter_hints, cost_hints, completion,
         hover, signatures, code_lens, cost_lens, semantic_tokens, derive, check_after_generate,
-        tunes_backward;
+        tunes_backward, saves_for_backward;
     bool asks_model;
     bool trusted;
     Names select, ignore;

@@ -91,8 +91,8 @@ static const OptionChoice tuning_choices[] = {
     {0}};
 
 static const OptionChoice saving_choices[] = {
-    {"none", "nothing (the default)"},
-    {"auto", "row statistics, where the backward then has fewer loops"},
+    {"auto", "row statistics, where the backward then has fewer loops (the default)"},
+    {"none", "nothing"},
     {0}};
 
 static const OptionChoice backend_choices[] = {

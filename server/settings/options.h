@@ -27,7 +27,7 @@ typedef struct Names {
 
 /// What `--tune` says with `--backward`.
 typedef enum TuningKind { TUNING_FORWARD, TUNING_NONE } TuningKind;
-typedef enum SavingKind { SAVING_NONE, SAVING_AUTO } SavingKind;
+typedef enum SavingKind { SAVING_AUTO, SAVING_NONE } SavingKind;
 
 typedef struct Options {
     CommandId command;

@@ -5,6 +5,7 @@
 
 #include "autodiff/kept.h"
 #include "autodiff/module/module.h"
+#include "autodiff/saving/saving.h"
 
 typedef struct TimeLines {
     LIST(const char *) list;
@@ -136,8 +137,9 @@ TimedKernel timed_pair(Arena *arena, const Snapshot *snapshot, const Kernel *ker
     return timed;
 }
 
-TimedKernel timed_kernel(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
-                         const ProofFile *file, int seed, double max_seconds) {
+/// `kernel` is of the snapshot, which `file` is the text of.
+static TimedKernel timed_in(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
+                            const ProofFile *file, int seed, double max_seconds) {
     BackwardOptions options = {.wrapper = WRAPPER_NONE};
     Diagnostics ignored = {.arena = arena};
     Backward *backward = backward_kept(arena, snapshot, kernel, WRAPPER_NONE, NULL);
@@ -155,5 +157,20 @@ TimedKernel timed_kernel(Arena *arena, const Snapshot *snapshot, const Kernel *k
     params = json_copy(arena, params);
     put_params(arena, params, &timed);
     timed_kernel_lines(arena, snapshot, &timed);
+    return timed;
+}
+
+TimedKernel timed_kernel(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
+                         const ProofFile *file, int seed, double max_seconds) {
+    Saving saving = saving_of(arena, snapshot, NULL, kernel);
+    const Kernel *own = saving_kernel(&saving, kernel);
+    ProofFile storing = *file;
+    if (own != kernel) {
+        Str text = saving.snapshot->source->text;
+        storing.source =
+            source_new(arena, file->source->path, (Str){str_dup(arena, text), text.size});
+    }
+    TimedKernel timed = timed_in(arena, saving.snapshot, own, &storing, seed, max_seconds);
+    saving_close(&saving);
     return timed;
 }

@@ -225,7 +225,7 @@ def runner() -> Iterator[Runner]:
         ("attention", "top + tl.log(total))", "top + total)"),
         ("norm", ", mean)", ", mean * 1.01)"),
         ("loss", ", total)", ", total + 1.0)"),
-        ("norm", "    tl.store(mean_saved_ptr", "    # tl.store(mean_saved_ptr"),
+        ("norm", "; tl.store(mean_saved_ptr", "  # tl.store(mean_saved_ptr"),
     ],
 )
 def test_a_wrong_value_is_refuted(
@@ -276,17 +276,19 @@ def test_where_a_launch_cannot_pass_it_nothing_is_stored(
     assert "attend_backward" in run.stdout
 
 
-def test_only_functions_pass_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("wrapper", ["none", "triton_op"])
+def test_only_functions_make_it(wrapper: str, tmp_path: Path) -> None:
     path = tmp_path / "source.py"
     path.write_text(NORM)
-    run = tad("--backward", path, "--save", "auto", "--wrapper", "none")
-    assert run.returncode == 2
-    assert "--save auto needs" in run.stderr
+    flags = ("--wrapper", wrapper, "--no-proof")
+    run = tad("--backward", path, *flags)
+    assert " also stores `" not in run.stdout
+    assert run.stdout == tad("--backward", path, "--save", "none", *flags).stdout
 
 
 def test_the_schedule_says_what_is_stored(tmp_path: Path) -> None:
     path = tmp_path / "source.py"
     path.write_text(NORM)
     said = "the forward also stores `mean` in `mean_saved_ptr`: 4 bytes for each program"
-    assert said in tad("--dump", "schedule", path, "--save", "auto").stdout
-    assert said not in tad("--dump", "schedule", path).stdout
+    assert said in tad("--dump", "schedule", path).stdout
+    assert said not in tad("--dump", "schedule", path, "--save", "none").stdout

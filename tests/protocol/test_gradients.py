@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import FAKE_RUNNER
+from tests.emitted.test_saving import NORM
 from tests.protocol.client import BIN_DEV, CAPABILITIES, Client, edit, frame, place
 from tests.protocol.conftest import KERNEL
 
@@ -594,3 +595,32 @@ def test_a_setting_keeps_the_forwards_configuration(editor: Client, kernel: str)
         texts.append(fill["edits"][0]["newText"])
     assert ["ctx.tuned" in text for text in texts] == [False, True]
     assert [text.count("@triton.autotune(") for text in texts] == [2, 1]
+
+
+def generated(editor: Client, uri: str, settings: dict) -> str:
+    """What `Generate backward` writes under these settings."""
+    editor.configuration = {"gradients": settings}
+    asked = sum(r["method"] == "workspace/configuration" for r in editor.requests)
+    editor.notify("workspace/didChangeConfiguration", {"settings": None})
+    while asked == sum(r["method"] == "workspace/configuration" for r in editor.requests):
+        editor._take()
+    editor.request("workspace/executeCommand", command("generateBackward", uri, "norm"))
+    edits = [r for r in editor.requests if r["method"] == "workspace/applyEdit"]
+    return edits[-1]["params"]["edit"]["documentChanges"][1]["edits"][0]["newText"]
+
+
+def test_a_forward_stores_row_statistics_unless_told_otherwise(editor: Client, kernel: str) -> None:
+    """`gradients.save`: what is written, what is proved in the file, and that the pair is up to date."""
+    editor.open(kernel, NORM)
+    assert " also stores `" not in generated(editor, kernel, {"save": False})
+    text = generated(editor, kernel, {})
+    assert text.count(" also stores `") == 2
+    result = editor.request("workspace/executeCommand", command("checkGradients", kernel, "norm"))
+    assert result["status"] == "proved", result
+    written = Path(kernel.removeprefix("file://"))
+    written = written.with_name(f"{written.stem}_backward.py")
+    written.write_text(text)
+    editor.open(written.as_uri(), text)
+    check = command("checkGradients", written.as_uri(), "norm")
+    result = editor.request("workspace/executeCommand", check)
+    assert result["status"] == "proved", result

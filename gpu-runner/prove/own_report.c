@@ -35,16 +35,22 @@ static const ProvedRun *choose(const ProvedRuns *runs, int64_t allowed) {
     return best;
 }
 
-static bool has_open_types(const PlanConfiguration *configuration) {
+/// A tensor in a type of the caller's: what is stored for the backward alone has its Function's, float32.
+static bool is_open(const ProblemReader *reader, const PlanArgument *argument) {
+    return argument->is_type_open && !problem_is_saved(reader, argument->name);
+}
+
+static bool has_open_types(const ProblemReader *reader, const PlanConfiguration *configuration) {
     for (int i = 0; i < configuration->argument_count; i++)
-        if (configuration->arguments[i].is_type_open) return true;
+        if (is_open(reader, &configuration->arguments[i])) return true;
     return false;
 }
 
-static PlanConfiguration in_bfloat16(Arena *arena, const PlanConfiguration *configuration) {
-    PlanConfiguration other = configuration_copy(arena, configuration, 0);
+static PlanConfiguration in_bfloat16(const ProblemReader *reader,
+                                     const PlanConfiguration *configuration) {
+    PlanConfiguration other = configuration_copy(reader->arena, configuration, 0);
     for (int i = 0; i < other.argument_count; i++)
-        if (other.arguments[i].is_type_open) other.arguments[i].dtype = DTYPE_BFLOAT16;
+        if (is_open(reader, &other.arguments[i])) other.arguments[i].dtype = DTYPE_BFLOAT16;
     return other;
 }
 
@@ -216,12 +222,12 @@ Json *own_types_report(const ProblemReader *reader, const ProvedRuns *runs) {
         say(&report, "not tried: it takes more steps than the proof leaves");
     } else {
         PlanConfiguration plain = configuration_copy(arena, &run->configuration, 0);
-        bool is_open = has_open_types(&plain);
-        if (is_open) {
-            PlanConfiguration narrow = in_bfloat16(arena, &plain);
+        bool has_open = has_open_types(reader, &plain);
+        if (has_open) {
+            PlanConfiguration narrow = in_bfloat16(reader, &plain);
             measure(&report, &narrow, false);
         }
-        measure(&report, &plain, is_open);
+        measure(&report, &plain, has_open);
     }
     Json *json = json_object(arena);
     json_set_string(json, "words", buffer_text(&report.words));

@@ -16,6 +16,10 @@ static bool is_named(const ProblemReader *reader, const char *key, Str name) {
     return false;
 }
 
+bool problem_is_saved(const ProblemReader *reader, Str name) {
+    return is_named(reader, "saved", name);
+}
+
 static bool is_float_buffer(const PlanArgument *argument) {
     return argument->kind == ARGUMENT_POINTER && dtype_code_is_float(argument->dtype);
 }
@@ -51,7 +55,7 @@ static void add_stored(const ProblemReader *reader, const PlanConfiguration *con
         bool stored = reader->facts[i].is_stored || reader->facts[i].is_atomic ||
                       is_named(reader, "outputs", argument->name);
         if (stored && is_float_buffer(argument) &&
-            is_saved == is_named(reader, "saved", argument->name))
+            is_saved == problem_is_saved(reader, argument->name))
             parameters[(*count)++] = i;
     }
 }

@@ -23,6 +23,8 @@ typedef struct ProblemReader {
     const FunctionDefinition *before;  // of Problem.before; or NULL
 } ProblemReader;
 
+/// Whether the forward stores there for its backward alone, in memory that the Function makes.
+bool problem_is_saved(const ProblemReader *reader, Str name);
 /// Fills `problem`, and the grid of the configuration where that is not known. Why the forward cannot be run, or NULL;
 /// `*launch_error`: why the backward cannot.
 Error problem_read(const ProblemReader *reader, PlanConfiguration *configuration, Problem *problem,

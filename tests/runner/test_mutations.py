@@ -37,7 +37,12 @@ OF_A_KIND = 2  # of one kernel are tried
 LEAST = 250
 SECONDS = 10
 # Refuted without a number: what Triton would not compile, what does not run, and what is not finite.
-REFUSALS = ("the backward does not lower", "the backward does not run", "is not finite")
+REFUSALS = (
+    "the backward does not lower",
+    "the backward does not run",
+    "is not finite",
+    "is stored by two programs",
+)
 # Mistakes that change nothing, by the line that they leave.
 PACKED = "the other half of the packed row is read, and not used"
 CENTRED = "the sum is 0: the rows are centred"

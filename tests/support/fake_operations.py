@@ -273,6 +273,12 @@ def sort(x: Tensor, dim: int = -1) -> Sorted:
     )
 
 
+def argsort(x: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+    """The places of the elements in rising order; always stable."""
+    assert not descending and isinstance(stable, bool)
+    return sort(x, dim).indices
+
+
 def matmul(left: Tensor, right: Tensor) -> Tensor:
     """The matrix product, batched; gradients by the transposes."""
     kind = promote(left, right)
@@ -403,7 +409,7 @@ def fill_functions() -> None:
         matmul=matmul, mm=matmul, bmm=matmul, mv=matmul, dot=matmul, where=where, softmax=softmax
     )
     FUNCTIONS.update(
-        log_softmax=log_softmax, clamp=clamp, cumsum=cumsum, allclose=allclose, sort=sort,
+        log_softmax=log_softmax, clamp=clamp, cumsum=cumsum, allclose=allclose, sort=sort, argsort=argsort,
         cat=join("cat", np.concatenate), stack=join("stack", np.stack),
         subtract=FUNCTIONS["sub"], multiply=FUNCTIONS["mul"], divide=FUNCTIONS["div"],
         negative=FUNCTIONS["neg"], absolute=FUNCTIONS["abs"], true_divide=FUNCTIONS["div"],

@@ -22,11 +22,15 @@ TYPES = {
     "packed_ptr": "*i8",
     "b_ptr": "*i8",
     "scale_ptr": "*fp32",
+    "weight_ptr": "*fp32",
+    "bias_ptr": "*fp32",
     "out_ptr": "*fp32",
     "K": "i32",
     "n": "i32",
     "m": "i32",
     "stride": "i32",
+    "rows": "i32",
+    "dim": "i32",
 }
 
 

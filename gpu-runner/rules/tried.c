@@ -1,135 +1,9 @@
-// Which calls a kernel makes under other launches, each once; and the numbers that each is tried with.
+// Each call of a rule's helper that a kernel makes, in the proof and under other launches, with the numbers that it is tried with.
 #include "gpu-runner/rules/tried.h"
 
 #include <string.h>
 
-#include "analysis/lowering/lower.h"
 #include "gpu-runner/rules/alone.h"
-
-enum { MOST_CALLS = 96 };
-
-typedef LIST(RuleCall) RuleCalls;
-
-/// Values of whole constexprs: what the launch has, times and divided by a few; blocks and counts beside it.
-static const int64_t WHOLE[] = {1, 2, 3, 4, 5, 7, 8, 16, 32, 64, 128, 256, 512, 1024};
-static const DTypeCode FLOATS[] = {DTYPE_FLOAT16, DTYPE_BFLOAT16, DTYPE_FLOAT32, DTYPE_FLOAT64};
-
-typedef struct RuleGathering {
-    Arena *arena;
-    const FunctionDefinition *kernel;
-    RuleCalls calls;
-    int proved;  // so many of the first are of proved configurations
-} RuleGathering;
-
-/* ---- calls ---- */
-
-static void write_argument(Buffer *text, const Value *value) {
-    if (value->constant) {
-        constant_print(text, value->constant);
-        return;
-    }
-    const char *name = dtype_name(value->type.element.code);
-    buffer_puts(text, name ? name : "?");
-    for (int i = 0; i < value->type.rank; i++) {
-        int64_t size = 0;
-        poly_is_constant(value->type.dims[i], &size);
-        buffer_printf(text, "%s%lld", i ? ", " : "[", (long long)size);
-    }
-    if (value->type.rank) buffer_puts(text, "]");
-}
-
-static const char *call_text(Arena *arena, const FunctionDefinition *helper, Value *const *values) {
-    Buffer text = buffer_new(arena);
-    for (int i = 0; i < helper->parameter_count; i++) {
-        buffer_printf(&text, "%s%.*s = ", i ? ", " : "", STR_ARGS(helper->parameters[i].name));
-        write_argument(&text, values[i]);
-    }
-    return buffer_text(&text);
-}
-
-static bool visit_call(void *context, Op *op) {
-    RuleGathering *gathering = context;
-    if (op->code != OP_GIVEN || op->note || gathering->calls.count >= MOST_CALLS) return true;
-    bool is_checked = false;
-    value_is_bool(op->operands[2], &is_checked);
-    const FunctionDefinition *helper = op->operands[0]->constant->function;
-    const GivenRule *rule = given_rule_of(gathering->arena, gathering->kernel->module, helper);
-    if (!is_checked || !rule || rule->problem) return true;
-    Value *const *values = op->operands + GIVEN_ARGUMENTS;
-    RuleCall call = {.helper = helper,
-                     .rule = rule,
-                     .values = values,
-                     .result = op->results[0]->type,
-                     .text = call_text(gathering->arena, helper, values)};
-    for (LIST_EACH(int, i, gathering->calls))
-        if (gathering->calls.items[i].helper == helper &&
-            strcmp(gathering->calls.items[i].text, call.text) == 0)
-            return true;
-    LIST_PUSH(gathering->arena, &gathering->calls, call);
-    return true;
-}
-
-static bool visit_assertion(void *context, Op *op) {
-    bool *fails = context, holds = true;
-    bool is_known =
-        op->code == OP_STATIC_ASSERT && op->operands[0] && value_is_bool(op->operands[0], &holds);
-    *fails |= is_known && !holds;
-    return !*fails;
-}
-
-/// The calls of the kernel under a configuration; nothing where Triton would refuse it.
-static void gather(RuleGathering *gathering, const PlanConfiguration *configuration) {
-    if (gathering->calls.count >= MOST_CALLS) return;
-    int count;
-    Binding *bindings = configuration_bindings(gathering->arena, configuration, &count);
-    Diagnostics diagnostics = {.arena = gathering->arena};
-    LowerOptions options = {
-        .bindings = bindings, .binding_count = count, .unroll_static = true, .keeps_given = true};
-    Function *function = lower_kernel(gathering->arena, gathering->kernel, &options, &diagnostics);
-    for (LIST_EACH(int, i, diagnostics.list))
-        if (diagnostics.list.items[i].severity == SEVERITY_ERROR) return;
-    bool fails = !function;
-    if (function) region_walk(function->body, visit_assertion, &fails);
-    if (!fails) region_walk(function->body, visit_call, gathering);
-}
-
-static void gather_whole(RuleGathering *gathering, const PlanConfiguration *proved, int at) {
-    PlanConfiguration other = configuration_copy(gathering->arena, proved, 0);
-    const Constant *own = proved->arguments[at].constant;
-    bool is_bool = own->kind == CONSTANT_BOOL;
-    int count = is_bool ? 2 : (int)(sizeof WHOLE / sizeof *WHOLE);
-    for (int i = 0; i < count; i++) {
-        Constant value = is_bool ? constant_of_bool(i != 0) : constant_of_int(WHOLE[i]);
-        other.arguments[at].constant = constant_new(gathering->arena, value);
-        gather(gathering, &other);
-    }
-}
-
-/// Tensors whose types nobody says, in each type of floats.
-static void gather_types(RuleGathering *gathering, const PlanConfiguration *proved) {
-    for (size_t i = 0; i < sizeof FLOATS / sizeof *FLOATS; i++) {
-        PlanConfiguration other = configuration_copy(gathering->arena, proved, 0);
-        for (int k = 0; k < other.argument_count; k++)
-            if (other.arguments[k].kind == ARGUMENT_POINTER && other.arguments[k].is_type_open)
-                other.arguments[k].dtype = FLOATS[i];
-        gather(gathering, &other);
-    }
-}
-
-static void gather_all(RuleGathering *gathering, const ProvedConfigurations *proved) {
-    for (LIST_EACH(int, i, *proved)) gather(gathering, proved->items[i]);
-    gathering->proved = gathering->calls.count;
-    for (LIST_EACH(int, i, *proved)) {
-        const PlanConfiguration *configuration = proved->items[i];
-        gather_types(gathering, configuration);
-        for (int k = 0; k < configuration->argument_count; k++) {
-            const PlanArgument *argument = &configuration->arguments[k];
-            if (argument->kind == ARGUMENT_CONSTANT && (argument->constant->kind == CONSTANT_INT ||
-                                                        argument->constant->kind == CONSTANT_BOOL))
-                gather_whole(gathering, configuration, k);
-        }
-    }
-}
 
 /* ---- numbers ---- */
 
@@ -183,18 +57,18 @@ static RuleDomain domain_of(Arena *arena, const RuleCall *call, uint64_t seed, B
 }
 
 /// A helper's numbers need not be all of a range: whether a proved call agrees at the very floats where another does not.
-static bool is_of_domain(Arena *arena, const RuleGathering *gathering, const RuleCall *call,
+static bool is_of_domain(Arena *arena, const KernelCalls *calls, const RuleCall *call,
                          RuleNumbers numbers, int small, bool by_differences,
                          const RuleFault *fault, Budget *budget) {
-    bool is_proved = call < gathering->calls.items + gathering->proved;
+    bool is_proved = call < calls->list.items + calls->proved;
     numbers.from = INTEGERS[small][0];
     numbers.to = INTEGERS[small][1];
     numbers.upstream = 1;
     memcpy(numbers.program, PROGRAMS[0], sizeof numbers.program);
     numbers.is_one = fault->is_apart;
     numbers.lane = fault->lane;
-    for (int i = 0; i < gathering->proved; i++) {
-        const RuleCall *proved = &gathering->calls.items[i];
+    for (int i = 0; i < calls->proved; i++) {
+        const RuleCall *proved = &calls->list.items[i];
         if (proved->helper != call->helper || (is_proved && proved != call)) continue;
         RuleAlone *alone = rule_alone_new(arena, proved, budget);
         RuleFault other;
@@ -222,7 +96,7 @@ static const char *fault_words(Arena *arena, const RuleCall *call, const RuleNum
 }
 
 /// One call with all numbers that go with those of the domain. Where it differs, the words for it.
-static const char *call_doubt(Arena *arena, const RuleGathering *gathering, const RuleCall *call,
+static const char *call_doubt(Arena *arena, const KernelCalls *calls, const RuleCall *call,
                               const RuleDomain *domain, uint64_t seed, Budget *budget) {
     RuleAlone *alone = rule_alone_new(arena, call, budget);
     if (!alone) return NULL;
@@ -241,14 +115,15 @@ static const char *call_doubt(Arena *arena, const RuleGathering *gathering, cons
             RuleFault fault;
             if ((domain->fits & bit) &&
                 rule_alone_try(alone, &numbers, by_differences, &fault) == RULE_DIFFERS &&
-                is_of_domain(arena, gathering, call, numbers, small, by_differences, &fault,
-                             budget))
+                is_of_domain(arena, calls, call, numbers, small, by_differences, &fault, budget))
                 return fault_words(arena, call, &numbers, has_programs, &fault);
         }
     return NULL;
 }
 
 /* ---- words ---- */
+
+enum { MOST_WORDS = 8 };
 
 static bool is_said(const RuleCalls *calls, int at, int parameter) {
     const RuleCall *own = &calls->items[at];
@@ -275,9 +150,11 @@ static void write_values(Arena *arena, const RuleCalls *calls, int first, int pa
         if (call->helper != helper || !call->values[parameter]->constant ||
             is_said(calls, i, parameter))
             continue;
-        if (count++) buffer_puts(&values, ", ");
+        if (++count > MOST_WORDS) continue;
+        if (count > 1) buffer_puts(&values, ", ");
         constant_print(&values, call->values[parameter]->constant);
     }
+    if (count > MOST_WORDS) buffer_printf(&values, " and %d more", count - MOST_WORDS);
     if (count > 1)
         buffer_printf(text, "%s%.*s of `%.*s` as %s", buffer_text(text)[0] ? "; " : "",
                       STR_ARGS(helper->parameters[parameter].name),
@@ -300,55 +177,54 @@ static const char *words_of(Arena *arena, const RuleCalls *calls) {
     return words[0] ? words : NULL;
 }
 
-/// What all proved calls of the helper agree in, but for those that agree in nothing.
-static RuleDomain domain_of_helper(Arena *arena, const RuleGathering *gathering,
-                                   const FunctionDefinition *helper, uint64_t seed,
-                                   Budget *budget) {
+/// What all proved calls of the helper of call `at` agree in, but for those that agree in nothing.
+static RuleDomain domain_of_helper(const KernelCalls *calls, int at, const RuleDomain *domains) {
     RuleDomain all = {0};
     bool is_first = true;
-    for (int i = 0; i < gathering->proved; i++) {
-        if (gathering->calls.items[i].helper != helper) continue;
-        RuleDomain domain = domain_of(arena, &gathering->calls.items[i], seed, budget);
-        if (is_first && domain.fits) all.fits = domain.fits;
-        if (domain.fits) is_first = false;
-        if (domain.fits) all.fits &= domain.fits;
-        all.by_differences |= domain.by_differences;
+    for (int i = 0; i < calls->proved; i++) {
+        if (calls->list.items[i].helper != calls->list.items[at].helper) continue;
+        const RuleDomain *domain = &domains[i];
+        if (is_first && domain->fits) all.fits = domain->fits;
+        if (domain->fits) is_first = false;
+        if (domain->fits) all.fits &= domain->fits;
+        all.by_differences |= domain->by_differences;
     }
     return all;
 }
 
 /// Whether a proved call comes to the same formula.
-static bool is_as_proved(Arena *arena, const RuleGathering *gathering, const RuleCall *call,
+static bool is_as_proved(Arena *arena, const KernelCalls *calls, const RuleCall *call,
                          Budget *budget) {
     const RuleAlone *alone = rule_alone_new(arena, call, budget);
-    for (int i = 0; i < gathering->proved; i++)
-        if (gathering->calls.items[i].helper == call->helper &&
-            rule_alone_is_same(alone, rule_alone_new(arena, &gathering->calls.items[i], budget)))
+    for (int i = 0; i < calls->proved; i++)
+        if (calls->list.items[i].helper == call->helper &&
+            rule_alone_is_same(alone, rule_alone_new(arena, &calls->list.items[i], budget)))
             return true;
     return false;
 }
 
 RulesTried rules_try(Arena *arena, const FunctionDefinition *kernel,
                      const ProvedConfigurations *proved, uint64_t seed, Budget *budget) {
-    RuleGathering gathering = {.arena = arena, .kernel = kernel};
-    gather_all(&gathering, proved);
-    for (LIST_EACH(int, i, gathering.calls)) {
-        const RuleCall *call = &gathering.calls.items[i];
-        RuleDomain domain = i < gathering.proved
-                                ? domain_of(arena, call, seed, budget)
-                                : domain_of_helper(arena, &gathering, call->helper, seed, budget);
-        bool is_open = i >= gathering.proved && !domain.fits;
-        if (is_open && !is_as_proved(arena, &gathering, call, budget))
+    KernelCalls calls = kernel_calls(arena, kernel, proved);
+    RuleDomain *domains = ARENA_ARRAY(arena, RuleDomain, calls.list.count + 1);
+    for (LIST_EACH(int, i, calls.list)) {
+        const RuleCall *call = &calls.list.items[i];
+        domains[i] = i < calls.proved ? domain_of(arena, call, seed, budget)
+                                      : domain_of_helper(&calls, i, domains);
+        bool is_open = i >= calls.proved && !domains[i].fits;
+        if (is_open && !is_as_proved(arena, &calls, call, budget))
             return (RulesTried){.doubt = arena_printf(
                                     arena,
                                     "the rule of `%.*s` could not be tried with %s, which another "
                                     "launch of the kernel has",
                                     STR_ARGS(call->rule->name), call->text)};
-        const char *doubt = call_doubt(arena, &gathering, call, &domain, seed, budget);
+        const char *doubt = call_doubt(arena, &calls, call, &domains[i], seed, budget);
         if (doubt) return (RulesTried){.doubt = doubt, .is_wrong = true};
     }
-    const char *words = words_of(arena, &gathering.calls);
+    const char *words = words_of(arena, &calls.list);
     if (words && budget->end != BUDGET_HOLDS)
         words = arena_printf(arena, "%s, as far as the steps went", words);
+    if (words && !calls.is_complete)
+        words = arena_printf(arena, "%s, the first %d calls only", words, calls.list.count);
     return (RulesTried){.words = words};
 }

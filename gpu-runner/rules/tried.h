@@ -2,9 +2,7 @@
 #ifndef TAD_GPU_RUNNER_RULES_TRIED_H
 #define TAD_GPU_RUNNER_RULES_TRIED_H
 
-#include "gpu-runner/configure/plan.h"
-
-typedef LIST(const PlanConfiguration *) ProvedConfigurations;
+#include "gpu-runner/rules/calls.h"
 
 typedef struct RulesTried {
     const char *

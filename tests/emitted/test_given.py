@@ -222,6 +222,66 @@ def test_a_rule_is_tried_with_what_the_proof_does_not_vary(tmp_path: Path, name:
         assert "rules by hand tried with K of `h` as 2, 1, 3, 5, 9" in kernel["covered"]
 
 
+# Each but the first is right except for two values together, or for one that a literal of the text names.
+TOGETHER = """
+
+# tad: backward of h(x, A, B): {rule}
+@triton.jit
+def h(x, A: tl.constexpr, B: tl.constexpr):
+    return x * x
+
+
+@triton.jit
+def kernel(x_ptr, y_ptr, n, A: tl.constexpr, B: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n, other=0.0)
+    y = h(x, A, B)
+    tl.store(y_ptr + i, y, mask=i < n)
+
+
+def run(x):
+    y = torch.empty_like(x)
+    kernel[(triton.cdiv(x.numel(), 16),)](x, y, x.numel(), {values}, BLOCK=16)
+    return y
+"""
+TWO_FLAGS = "A=False, B=False"
+NUMBERS = "A=1, B=1"
+JOINED = {
+    "right": ("grad * 2 * x", TWO_FLAGS, ""),
+    "both_flags": ("grad * (1 if A and B else 2) * x", TWO_FLAGS, "A = True, B = True"),
+    "one_flag_alone": ("grad * (1 if A and not B else 2) * x", TWO_FLAGS, "A = True"),
+    "a_literal": ("grad * (1 if A == 3001 else 2) * x", NUMBERS, "A = 3001"),
+    "above_a_literal": ("grad * (1 if A > 3_000 else 2) * x", NUMBERS, "A = 3001"),
+    "two_numbers": ("grad * (1 if A == 64 and B == 128 else 2) * x", NUMBERS, "A = 64"),
+    "flag_and_number": (
+        "grad * (1 if A and B > 3000 else 2) * x",
+        "A=False, B=1",
+        "A = True, B = 3001",
+    ),
+    "a_text": (
+        "grad * (1 if A == 'far' else 2) * x",
+        "A='near', B=1",
+        'A = "far"',
+    ),
+    "a_text_and_a_flag": (
+        "grad * (1 if A == 'far' and B else 2) * x",
+        "A='near', B=False",
+        'A = "far", B = True',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", JOINED)
+def test_a_rule_is_tried_with_two_constexprs_at_once(tmp_path: Path, name: str) -> None:
+    """Also with the numbers and texts that the file's branches compare with."""
+    rule, values, said = JOINED[name]
+    file = tmp_path / "joined.py"
+    file.write_text(HEAD + TOGETHER.format(rule=rule, values=values))
+    status, kernel, _ = checked(file)
+    assert (status, kernel["status"]) == ((1, "derived") if said else (0, "proved")), kernel
+    assert said in kernel["reason"]
+
+
 UNCHECKED = {
     # e to a power by the bits of a float (Schraudolph)
     "bits": "    bits = (x * 12102203.0 + 1064866805.0).to(tl.int32)\n"

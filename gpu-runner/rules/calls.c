@@ -11,11 +11,11 @@ enum { MOST_CALLS = 192, MOST_PAIRED = 16 };
 
 static const DTypeCode FLOATS[] = {DTYPE_FLOAT16, DTYPE_BFLOAT16, DTYPE_FLOAT32, DTYPE_FLOAT64};
 
-typedef struct CallSearch {
+typedef struct GivenCallSearch {
     Arena *arena;
     const FunctionDefinition *kernel;
     KernelCalls calls;
-} CallSearch;
+} GivenCallSearch;
 
 /// A constexpr of the kernel that is tried with several values.
 typedef struct Varied {
@@ -49,7 +49,7 @@ static const char *call_text(Arena *arena, const FunctionDefinition *helper, Val
 }
 
 static bool visit_call(void *context, Op *op) {
-    CallSearch *gathering = context;
+    GivenCallSearch *gathering = context;
     if (op->code != OP_GIVEN || op->note) return true;
     bool is_checked = false;
     value_is_bool(op->operands[2], &is_checked);
@@ -81,7 +81,7 @@ static bool visit_assertion(void *context, Op *op) {
 }
 
 /// The calls of the kernel under a configuration. False where Triton would refuse it: it has none then.
-static bool gather(CallSearch *gathering, const PlanConfiguration *configuration) {
+static bool gather(GivenCallSearch *gathering, const PlanConfiguration *configuration) {
     if (!gathering->calls.is_complete) return true;
     int count;
     Binding *bindings = configuration_bindings(gathering->arena, configuration, &count);
@@ -98,7 +98,7 @@ static bool gather(CallSearch *gathering, const PlanConfiguration *configuration
 }
 
 /// Tensors whose types nobody says, in each type of floats.
-static void gather_types(CallSearch *gathering, const PlanConfiguration *proved) {
+static void gather_types(GivenCallSearch *gathering, const PlanConfiguration *proved) {
     for (size_t i = 0; i < sizeof FLOATS / sizeof *FLOATS; i++) {
         PlanConfiguration other = configuration_copy(gathering->arena, proved, 0);
         for (int k = 0; k < other.argument_count; k++)
@@ -108,7 +108,7 @@ static void gather_types(CallSearch *gathering, const PlanConfiguration *proved)
     }
 }
 
-static RuleLiterals literals_of(const CallSearch *gathering) {
+static RuleLiterals literals_of(const GivenCallSearch *gathering) {
     RuleLiterals literals = {0};
     const RuleCalls *calls = &gathering->calls.list;
     for (LIST_EACH(int, i, *calls))
@@ -122,7 +122,7 @@ static RuleLiterals literals_of(const CallSearch *gathering) {
     return literals;
 }
 
-static VariedConstexprs varied_of(const CallSearch *gathering, const RuleLiterals *literals,
+static VariedConstexprs varied_of(const GivenCallSearch *gathering, const RuleLiterals *literals,
                                   const PlanConfiguration *proved) {
     VariedConstexprs varied = {0};
     for (int k = 0; k < proved->argument_count; k++) {
@@ -135,7 +135,7 @@ static VariedConstexprs varied_of(const CallSearch *gathering, const RuleLiteral
 }
 
 /// Takes out the values that Triton refuses: a block that is no power of two.
-static void gather_one_by_one(CallSearch *gathering, const PlanConfiguration *proved,
+static void gather_one_by_one(GivenCallSearch *gathering, const PlanConfiguration *proved,
                               VariedConstexprs *varied) {
     for (LIST_EACH(int, i, *varied)) {
         Varied *one = &varied->items[i];
@@ -158,7 +158,7 @@ static int least_prime(int least) {
 }
 
 /// An orthogonal array of strength two (Bose 1938): in its p * p rows each two of its p + 1 columns have each pair of p levels once.
-static void gather_by_twos(CallSearch *gathering, const PlanConfiguration *proved,
+static void gather_by_twos(GivenCallSearch *gathering, const PlanConfiguration *proved,
                            const VariedConstexprs *varied) {
     int levels = varied->count - 1;
     for (LIST_EACH(int, i, *varied)) {
@@ -181,7 +181,7 @@ static void gather_by_twos(CallSearch *gathering, const PlanConfiguration *prove
 
 KernelCalls kernel_calls(Arena *arena, const FunctionDefinition *kernel,
                          const ProvedConfigurations *proved) {
-    CallSearch gathering = {.arena = arena, .kernel = kernel, .calls = {.is_complete = true}};
+    GivenCallSearch gathering = {.arena = arena, .kernel = kernel, .calls = {.is_complete = true}};
     for (LIST_EACH(int, i, *proved)) gather(&gathering, proved->items[i]);
     gathering.calls.proved = gathering.calls.list.count;
     RuleLiterals literals = literals_of(&gathering);

@@ -275,10 +275,30 @@ static Error ended_early(Arena *arena, const Interp *interp, Error error) {
         (long long)interp->program[2], interp->loop_line, (long long)interp->loop_iterations);
 }
 
+/// Rows of a described tensor begin at multiples of 16 bytes (TMA). Sizes that a proof chose know nothing of that: rows further apart.
+static void space_descriptors(const PlanConfiguration *configuration) {
+    enum { ALIGNMENT = 16 };  // elements: enough for any type
+    for (int i = 0; i < configuration->argument_count; i++) {
+        PlanArgument *argument = &configuration->arguments[i];
+        bool is_spaced = true;
+        for (int axis = 0; axis < argument->block_rank - 1; axis++)
+            is_spaced &= argument->strides[axis] % ALIGNMENT == 0;
+        if (argument->kind != ARGUMENT_POINTER || is_spaced) continue;
+        int64_t stride = 1, extent = 1;
+        for (int axis = argument->block_rank - 1; axis >= 0; axis--) {
+            argument->strides[axis] = stride;
+            extent += (argument->dims[axis] - 1) * stride;
+            stride = (stride * argument->dims[axis] + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        }
+        argument->extent = argument->extent > extent ? argument->extent : extent;
+    }
+}
+
 /// The plan of one configuration; NULL and `*error` where its first and last programs do not run.
 static Json *plan_of(Plan *plan, PlanConfiguration *configuration, Error *error) {
     Arena *arena = plan->arena;
     int count;
+    if (configuration->origin != SPEC_COMMENT) space_descriptors(configuration);
     Binding *bindings = configuration_bindings(arena, configuration, &count);
     Problem problem = {.configuration = configuration, .seed = plan->seed, .budget = &plan->budget};
     problem.forward = lower_concrete(plan->sources, plan->kernel, bindings, count, error);

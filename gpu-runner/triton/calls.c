@@ -7,9 +7,13 @@ static Error calls_find(Device *device, GpuCalls *calls) {
     void *library = library_open(device->arena, "TAD_LIBCUDA", names, &error);
 #define CALL(field, symbol, ...)                                                                   \
     if (!error) error = library_function(device->arena, library, symbol, &calls->field);
+#define OPTION(field, symbol, ...)                                                                 \
+    if (!error && library_function(device->arena, library, symbol, &calls->field))                 \
+        calls->field = NULL;
 #define METER(field, symbol, ...)
 #include "gpu-runner/triton/calls.def"
 #undef CALL
+#undef OPTION
 #undef METER
     return error;
 }
@@ -21,10 +25,12 @@ static void meter_find(Device *device, GpuCalls *calls) {
     Error error = NULL;
     void *library = library_open(device->arena, "TAD_NVML", names, &error);
 #define CALL(field, symbol, ...)
+#define OPTION(field, symbol, ...)
 #define METER(field, symbol, ...)                                                                  \
     if (!error) error = library_function(device->arena, library, symbol, &calls->field);
 #include "gpu-runner/triton/calls.def"
 #undef CALL
+#undef OPTION
 #undef METER
     if (error || calls->bus_id(bus, sizeof bus, device->id)) return;
     if (calls->meter_start() || calls->meter_of(bus, &calls->meter)) calls->meter = NULL;

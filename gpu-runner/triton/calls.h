@@ -26,9 +26,11 @@ typedef struct LaunchConfig {
 
 typedef struct GpuCalls {
 #define CALL(field, symbol, ...) int (*field)(__VA_ARGS__);
+#define OPTION CALL
 #define METER CALL
 #include "gpu-runner/triton/calls.def"
 #undef CALL
+#undef OPTION
 #undef METER
     void *meter;  // of the GPU; NULL where libnvidia-ml does not open
 } GpuCalls;

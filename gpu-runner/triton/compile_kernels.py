@@ -428,15 +428,50 @@ def bound(kernel, backend, arguments, options, space):
     )
 
 
+def descriptor_slots(name, type_name, map_of):
+    """What Triton's launcher makes of a tensor descriptor: a map of the driver's, or an address; then the layout.
+
+    `map_of`: how the kernel reads by the map; None where it was compiled without one.
+    """
+    import dataclasses
+
+    from triton.backends.nvidia.driver import TMA_DTYPE_DEVICE_TO_HOST
+    from triton.tools.tensor_descriptor import TensorDescriptor
+
+    found = re.match(r"tensordesc<([^\[>]*)\[([^\]]*)\]", type_name)
+    if not found:
+        raise Trouble(f"`{name}` is a tensor descriptor of a kind that only PyTorch passes")
+    axes = range(found[2].count(",") + 1)
+    sizes = [{"argument": name, "size": axis, "type": "i32"} for axis in axes]
+    strides = [{"argument": name, "stride": axis, "type": "i64"} for axis in axes]
+    if map_of is not None:
+        own = {
+            "argument": name,
+            "swizzle": int(map_of["swizzle"]),
+            "element": int(TMA_DTYPE_DEVICE_TO_HOST[map_of["elem_type"]]),
+            "bytes": int(map_of["elem_size"]),
+            "block": [int(size) for size in map_of["block_size"]],
+            "doubled": bool(map_of["fp4_padded"]),
+        }
+        return [own, *sizes, *strides]
+    # How lanes beyond the tensor are filled, and whether products round: releases since 3.5 and 3.7 pass them.
+    fields = {field.name for field in dataclasses.fields(TensorDescriptor)}
+    flags = len({"padding", "round_f32_to_tf32"} & fields)
+    wide = [{**size, "type": "i64"} for size in sizes]
+    no = [{"value": 0, "type": "i1"}] * flags
+    return [{"argument": name, "type": f"*{found[1]}"}, *wide, *strides, *no, *sizes, *strides]
+
+
 def kernel_slots(signature, metadata):
     """What the kernel is launched with, in its order: arguments that are not constants, then scratch memory."""
     slots = []
+    maps = list(getattr(metadata, "tensordesc_meta", None) or [])
     for name, type_name in signature.items():
         if isinstance(type_name, tuple):
             if any(str(part) != "constexpr" for part in type_name):
                 raise Trouble(f"`{name}` is a tuple of run-time numbers: only PyTorch passes that")
         elif type_name.startswith("tensordesc"):
-            raise Trouble(f"`{name}` is a tensor descriptor: only PyTorch passes that")
+            slots += descriptor_slots(name, type_name, maps.pop(0) if maps else None)
         elif type_name != "constexpr":
             slots.append({"argument": name, "type": type_name})
     for kind in ("global", "profile"):

@@ -6,6 +6,7 @@
 
 #include "gpu-runner/interp/tile.h"
 #include "gpu-runner/triton/compiler.h"
+#include "gpu-runner/triton/descriptor.h"
 
 enum {
     ATTRIBUTE_MOST_THREADS = 39,  // CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR
@@ -199,18 +200,39 @@ static Error scratch_take(GpuBuffers *buffers, double size, uint64_t *address) {
                        "clearing scratch memory");
 }
 
+/// A size or a stride of the descriptor's tensor, which Triton passes beside it.
+static Error layout_bind(Arena *arena, const Json *slot, const Json *argument, uint64_t *bits) {
+    bool is_size = json_get(slot, "size") != NULL;
+    const char *which = is_size ? "size" : "stride";
+    const Json *of = json_get(argument, is_size ? "shape" : "strides");
+    int axis = json_get_int(slot, which, 0);
+    if (!of || of->kind != JSON_ARRAY || axis < 0 || axis >= of->count)
+        return arena_printf(arena, "the launch has no descriptor for `%s`",
+                            json_get_string(slot, "argument", ""));
+    *bits = number_bits(json_get_string(slot, "type", ""), of->items[axis]->number);
+    return NULL;
+}
+
+/// `*parameter` is what the launch takes a pointer to: `bits`, or the map of a descriptor.
 static Error slot_bind(Arena *arena, GpuBuffers *buffers, const Json *slot, const Json *arguments,
-                       double programs, uint64_t *bits) {
+                       double programs, uint64_t *bits, void **parameter) {
     const char *name = json_get_string(slot, "argument", NULL),
                *type = json_get_string(slot, "type", "");
+    const Json *given = json_get(slot, "value");
+    if (given) *bits = number_bits(type, given->number);
+    if (given) return NULL;
     if (!name) return scratch_take(buffers, programs * json_get_number(slot, "scratch", 0), bits);
     const Json *argument = argument_named(arguments, name);
     const char *kind = json_get_string(argument, "kind", "");
-    if (strcmp(kind, "buffer") == 0 && *type == '*') {
+    bool is_map = json_get(slot, "swizzle") != NULL;
+    if (json_get(slot, "size") || json_get(slot, "stride"))
+        return layout_bind(arena, slot, argument, bits);
+    if (strcmp(kind, "buffer") == 0 && (*type == '*' || is_map)) {
         const GpuBuffer *buffer;
         Error error = buffers_take(buffers, argument, &buffer);
         if (!error) *bits = buffer->first;
-        return error;
+        if (error || !is_map) return error;
+        return descriptor_map(arena, buffers->calls, slot, argument, buffer->first, parameter);
     }
     const Json *value = json_get(argument, "value");
     bool is_number = value && (value->kind == JSON_NUMBER || value->kind == JSON_BOOL);
@@ -228,9 +250,10 @@ static Error parameters_bind(Arena *arena, GpuBuffers *buffers, const Json *comp
     double programs = grid[0] * grid[1] * grid[2] * json_get_number(compiled, "blocks", 1);
     kernel->parameters = ARENA_ARRAY(arena, void *, count + 1);
     for (int i = 0; i < count; i++) {
-        Error error = slot_bind(arena, buffers, slots->items[i], arguments, programs, &bits[i]);
-        if (error) return error;
         kernel->parameters[i] = &bits[i];
+        Error error = slot_bind(arena, buffers, slots->items[i], arguments, programs, &bits[i],
+                                &kernel->parameters[i]);
+        if (error) return error;
     }
     return NULL;
 }

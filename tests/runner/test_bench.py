@@ -245,3 +245,33 @@ def test_products_are_held_against_a_product(machine: Machine) -> None:
         text=True,
     )
     assert ", 4.33 TFLOP/s, 0 % of a matrix product's)" in run.stdout
+
+
+DESCRIBED = f"""{HEAD}
+import torch
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+
+@triton.jit
+def tripled(x_desc, y_desc, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    at = [tl.program_id(0) * ROWS, tl.program_id(1) * COLUMNS]
+    y_desc.store(at, x_desc.load(at) * 3)
+
+
+def triple(x):
+    y = torch.empty_like(x)
+    m, n = x.shape
+    described = [TensorDescriptor.from_tensor(t, [64, 64]) for t in (x, y)]
+    x_desc, y_desc = described
+    grid = (triton.cdiv(m, 64), triton.cdiv(n, 64))
+    tripled[grid](x_desc, y_desc, ROWS=64, COLUMNS=64)
+    return y
+"""
+
+
+def test_descriptors_of_a_launcher_are_timed(machine: Machine) -> None:
+    """At a proof's sizes, too: their rows are then as far apart as TMA wants it."""
+    (machine.folder / "described.py").write_text(DESCRIBED)
+    run = machine.bench("described.py")
+    assert run.returncode == 0, run.stderr + run.stdout
+    assert re.search(r"^  tripled +0\.5", run.stdout, re.M), run.stdout

@@ -391,3 +391,66 @@ def test_the_rate_of_a_matrix_product_is_measured_once(launches: str, tmp_path: 
     log.unlink()
     assert ask(4096) == rate
     assert {launch["kernel"] for launch in logged(tmp_path)} == {"scaled"}, "it was kept"
+
+
+COPIED = f"""{HEAD}
+@triton.jit
+def copied(From, To, n, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    at = [tl.program_id(0) * ROWS, 0]
+    To.store(at, From.load(at) * n)
+"""
+
+
+def copied(**more: object) -> dict:
+    """`time` of a kernel that is given two descriptors: 64 x 48 halves of rows of 80."""
+    descriptor = {"shape": [64, 48], "strides": [80, 1], "block": [16, 32]}
+    arguments = [
+        {**buffer(name, 64 * 80, "float16"), **descriptor, "written": name == "To", **more}
+        for name in ("From", "To")
+    ]
+    numbers = {"n": 3, "ROWS": 16, "COLUMNS": 32}
+    arguments += [
+        {"name": name, "kind": "int" if name == "n" else "constant", "value": value}
+        for name, value in numbers.items()
+    ]
+    asked = parameters(arguments=arguments)
+    return {**asked, "module": COPIED, "kernel": "copied"}
+
+
+def test_descriptors_of_the_launcher_are_made(timer: CudaRunner, tmp_path: Path) -> None:
+    """As Triton's launcher makes them: a map of 128 bytes, the sizes and strides behind it."""
+    answer = timer.ask("time", copied())
+    assert "result" in answer, answer
+    given = logged(tmp_path)[0]["parameters"]
+    maps = [at for at, (size, *_) in enumerate(given) if size == 128]
+    assert maps == [0, 5]
+    for at in maps:
+        size, address, element, axes, columns, rows, step, *block, swizzle = given[at]
+        assert (address % 256, element, axes) == (0, 6, 2)  # CU_TENSOR_MAP_DATA_TYPE_FLOAT16
+        assert (columns, rows, step, block) == (48, 64, 160, [32, 16])
+        assert swizzle in range(4)
+        assert given[at + 1 : at + 5] == [[4, 64], [4, 48], [8, 80], [8, 1]]
+    assert given[10] == [4, 3]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"strides": [81, 1]}, "strides must be 16-byte aligned"),
+        ({"shape": [64]}, "Triton refuses the text"),
+        ({"first": -1}, "16-byte aligned"),
+    ],
+)
+def test_descriptors_that_triton_refuses(timer: CudaRunner, more: dict, said: str) -> None:
+    """Each is a sentence, and the worker goes on."""
+    answer = timer.ask("time", copied(**more))
+    assert said in json.dumps(answer), answer
+    assert "result" in timer.ask("time", copied())
+
+
+def test_a_descriptor_that_the_driver_refuses(launches: str, cache: Path) -> None:
+    variable = variables(launches, cache, STAND_IN_FAIL="cuTensorMapEncodeTiled:1")
+    runner = CudaRunner(variable)
+    answer = runner.ask("time", copied())
+    runner.end()
+    assert "making the tensor descriptor `From`" in json.dumps(answer), answer

@@ -252,6 +252,28 @@ typedef struct Config {
     unsigned count;
 } Config;
 
+/// A map that says what it was made of: the address, then eight numbers.
+API int cuTensorMapEncodeTiled(void *map, int element, unsigned axes, void *address,
+                               const uint64_t *shape, const uint64_t *steps, const unsigned *block,
+                               const unsigned *each UNUSED, int interleaved UNUSED, int swizzle,
+                               int promoted UNUSED, int filled UNUSED) {
+    ANSWER();
+    if ((uintptr_t)map % 64 || (uintptr_t)address % 16) return 1;
+    for (unsigned i = 0; i + 1 < axes; i++)
+        if (steps[i] % 16) return 1;
+    const uint64_t made[16] = {(uint64_t)(uintptr_t)address,
+                               (uint64_t)element,
+                               axes,
+                               shape[0],
+                               axes > 1 ? shape[1] : 0,
+                               axes > 1 ? steps[0] : 0,
+                               block[0],
+                               axes > 1 ? block[1] : 0,
+                               (uint64_t)swizzle};
+    memcpy(map, made, sizeof made);
+    return 0;
+}
+
 API int cuLaunchKernelEx(const Config *config, void *function, void **parameters,
                          void **extra UNUSED) {
     const Kernel *kernel = function;
@@ -275,7 +297,10 @@ API int cuLaunchKernelEx(const Config *config, void *function, void **parameters
     for (int i = 0; i < kernel->count; i++) {
         uint64_t value = 0;
         memcpy(&value, parameters[i], kernel->sizes[i] < 8 ? kernel->sizes[i] : 8);
-        fprintf(log, "%s[%u, %llu]", i ? ", " : "", kernel->sizes[i], (unsigned long long)value);
+        fprintf(log, "%s[%u, %llu", i ? ", " : "", kernel->sizes[i], (unsigned long long)value);
+        for (unsigned k = 1; kernel->sizes[i] == 128 && k < 9; k++)
+            fprintf(log, ", %llu", (unsigned long long)((const uint64_t *)parameters[i])[k]);
+        fprintf(log, "]");
     }
     fprintf(log, "]}\n");
     fclose(log);

@@ -95,7 +95,9 @@ class Timer:
         elif argument["content"] == "distinct":
             data = torch.arange(count, device=DEVICE)
         elif argument["content"] == "small" and argument["high"] > argument["low"]:
-            data = torch.randint(int(argument["low"]), int(argument["high"]), (count,), device=DEVICE)
+            data = torch.randint(
+                int(argument["low"]), int(argument["high"]), (count,), device=DEVICE
+            )
         else:
             data = torch.zeros(count, device=DEVICE)
         if argument.get("mark") is not None:
@@ -112,7 +114,9 @@ class Timer:
         if "type" in argument:
             return getattr(self.triton.language, DTYPES.get(argument["type"], argument["type"]))
         value = argument.get("value")
-        if kind == "int" or (isinstance(value, float) and value.is_integer() and kind == "constant"):
+        if kind == "int" or (
+            isinstance(value, float) and value.is_integer() and kind == "constant"
+        ):
             return int(value)
         return float(value) if kind == "float" else value
 
@@ -123,7 +127,9 @@ class Timer:
             if argument.get("block"):
                 from triton.tools.tensor_descriptor import TensorDescriptor
 
-                layout = ([int(size) for size in argument[key]] for key in ("shape", "strides", "block"))
+                layout = (
+                    [int(size) for size in argument[key]] for key in ("shape", "strides", "block")
+                )
                 values[name] = TensorDescriptor(values[name], *layout)
         return values
 
@@ -139,7 +145,10 @@ class Timer:
     def tensors(self, block):
         """Empty ones, of elements as wide as those that a block's tiles are loaded of."""
         dtypes = {1: "int8", 2: "float16", 4: "float32", 8: "float64"}
-        return [self.torch.empty(0, device=DEVICE, dtype=self.dtype(dtypes[int(w)])) for w in block["widths"]]
+        return [
+            self.torch.empty(0, device=DEVICE, dtype=self.dtype(dtypes[int(w)]))
+            for w in block["widths"]
+        ]
 
     def chosen(self, launch):
         """Sizes, grid and options as the written Function chooses them on this GPU, or as the forward has them."""
@@ -147,12 +156,19 @@ class Timer:
         grid = tuple(int(size) for size in launch.get("grid", self.grid))
         if not own:
             return {}, grid, self.options_of(launch)
-        said = {name: int(own[name]) for name in ("num_warps", "num_stages", "widest") if name in own}
+        said = {
+            name: int(own[name]) for name in ("num_warps", "num_stages", "widest") if name in own
+        }
         loop = own.get("loop")
         if loop:
-            counts = {name: tuple(map(int, loop[name])) for name in ("products", "kept", "loaded", "divides")}
+            counts = {
+                name: tuple(map(int, loop[name]))
+                for name in ("products", "kept", "loaded", "divides")
+            }
             counts |= {"rows": int(loop["rows"]), "owned": loop["is_owned"]}
-            size, warps, stages = self.helpers["_loop_tile"](int(loop["size"]), self.tensors(loop), **counts, **said)
+            size, warps, stages = self.helpers["_loop_tile"](
+                int(loop["size"]), self.tensors(loop), **counts, **said
+            )
             return {loop["name"]: size}, grid, {"num_warps": warps, "num_stages": stages}
         row = own.get("row")
         if row:
@@ -165,7 +181,9 @@ class Timer:
         if wide:
             given = int(wide["axis"]), int(wide["size"]), int(wide["length"]), *self.tensors(wide)
             said.pop("widest", None)
-            grid, size, warps = self.helpers["_wide_block"](self.grid, *given, lanes=int(wide["lanes"]), **said)
+            grid, size, warps = self.helpers["_wide_block"](
+                self.grid, *given, lanes=int(wide["lanes"]), **said
+            )
             stages = {"num_stages": said["num_stages"]} if "num_stages" in said else {}
             return {wide["name"]: size}, grid, {"num_warps": warps, **stages}
         sides = {role: own[role] for role in ("rows", "columns", "terms")}
@@ -189,7 +207,9 @@ class Timer:
 
     def bytes(self):
         """Each buffer once: what the forward has to move at the least."""
-        buffers = (value for name, value in self.values.items() if self.by_name[name]["kind"] == "buffer")
+        buffers = (
+            value for name, value in self.values.items() if self.by_name[name]["kind"] == "buffer"
+        )
         return sum(value.numel() * value.element_size() for value in buffers)
 
 
@@ -200,11 +220,15 @@ def packages():
         import triton
         import triton.testing
     except ImportError as error:
-        raise Trouble(f"{sys.executable} cannot import what is needed: {error}", "python") from error
+        raise Trouble(
+            f"{sys.executable} cannot import what is needed: {error}", "python"
+        ) from error
     if not torch.cuda.is_available():
         raise Trouble(f"PyTorch {torch.__version__} finds no GPU here", "gpu")
     if hasattr(triton, "set_allocator"):  # descriptors that kernels make
-        triton.set_allocator(lambda size, alignment, stream: torch.empty(size, device=DEVICE, dtype=torch.int8))
+        triton.set_allocator(
+            lambda size, alignment, stream: torch.empty(size, device=DEVICE, dtype=torch.int8)
+        )
     return torch, triton
 
 
@@ -226,7 +250,9 @@ def time_kernels(request):
         "torch": torch.__version__,
         "text": request["plan"]["text"],
         "bytes": timer.bytes(),
-        "forward": timer.measure(lambda: forward[timer.grid](**values, **timer.options_of(timer.plan))),
+        "forward": timer.measure(
+            lambda: forward[timer.grid](**values, **timer.options_of(timer.plan))
+        ),
     }
     if request.get("launches") and "launches" not in request["plan"]:
         raise Trouble(f"the backward: {request['plan'].get('refused', 'it cannot be timed')}")
@@ -268,7 +294,9 @@ def expression_function(torch, text, names):
         if not isinstance(part, ast.Name) or part.id in space or part.id in BUILT_IN:
             continue
         if part.id not in names:
-            raise Trouble(f"`{part.id}` is no parameter of the kernel; a reference has these, `torch`, `F` and `math`")
+            raise Trouble(
+                f"`{part.id}` is no parameter of the kernel; a reference has these, `torch`, `F` and `math`"
+            )
         if part.id not in used:
             used.append(part.id)
     exec(f"def reference({', '.join(used)}):\n    return (\n{text}\n)", space)
@@ -292,10 +320,15 @@ def file_function(path, name, names):
         raise Trouble(f"{path} has no function `{name}`")
     used = []
     for parameter in inspect.signature(function).parameters.values():
-        if parameter.name in names and parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+        if parameter.name in names and parameter.kind in (
+            parameter.POSITIONAL_OR_KEYWORD,
+            parameter.KEYWORD_ONLY,
+        ):
             used.append(parameter.name)
         elif parameter.default is parameter.empty:
-            raise Trouble(f"the kernel has no parameter `{parameter.name}`, which `{name}` of {path} takes")
+            raise Trouble(
+                f"the kernel has no parameter `{parameter.name}`, which `{name}` of {path} takes"
+            )
     return function, used
 
 
@@ -331,12 +364,16 @@ def tensors_of(torch, found):
 def compared(timer, request, tensors):
     """How far the reference is from what the kernel stores, in words. The kernel runs once."""
     torch = timer.torch
-    names = [name for name in request.get("outputs") or [] if torch.is_tensor(timer.values.get(name))]
+    names = [
+        name for name in request.get("outputs") or [] if torch.is_tensor(timer.values.get(name))
+    ]
     shapes = {name: shaped(timer, name).shape for name in names}
     for tensor in tensors:
         if not any(tensor.numel() == shape.numel() for shape in shapes.values()):
             known = ", ".join(f"{name} {tuple(shape)}" for name, shape in shapes.items())
-            raise Trouble(f"the reference gives a tensor of shape {tuple(tensor.shape)}; the kernel stores {known}")
+            raise Trouble(
+                f"the reference gives a tensor of shape {tuple(tensor.shape)}; the kernel stores {known}"
+            )
     if "module" not in request:
         return "not compared with what the kernel stores"
     try:
@@ -350,14 +387,18 @@ def compared(timer, request, tensors):
         errors = {}
         for name in names:
             if shapes[name].numel() == tensor.numel():
-                own, other = (shaped(timer, name).reshape(-1).double(), tensor.detach().reshape(-1).double())
+                own, other = (
+                    shaped(timer, name).reshape(-1).double(),
+                    tensor.detach().reshape(-1).double(),
+                )
                 finite = own.isfinite() & other.isfinite()
                 scale = own[finite].norm().clamp_min(1e-300)
                 same = bool((own.isfinite() == other.isfinite()).all())
                 errors[name] = float((own - other)[finite].norm() / scale) if same else float("inf")
         name = min(errors, key=errors.get)
         words.append(
-            f"{name} differs by {errors[name]:.1e}" + ("" if errors[name] <= ALIKE else ": it computes something else")
+            f"{name} differs by {errors[name]:.1e}"
+            + ("" if errors[name] <= ALIKE else ": it computes something else")
         )
     return ", ".join(words)
 
@@ -413,7 +454,11 @@ def time_reference(request):
     inputs = []
     for name in used:
         one = arguments[name]
-        if name in (request.get("inputs") or []) and torch.is_tensor(one) and one.is_floating_point():
+        if (
+            name in (request.get("inputs") or [])
+            and torch.is_tensor(one)
+            and one.is_floating_point()
+        ):
             inputs.append(one.requires_grad_())
     try:
         tensors = tensors_of(torch, function(**arguments))

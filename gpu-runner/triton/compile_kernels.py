@@ -462,14 +462,27 @@ def descriptor_slots(name, type_name, map_of):
     return [{"argument": name, "type": f"*{found[1]}"}, *wide, *strides, *no, *sizes, *strides]
 
 
+def tuple_slots(name, types, path):
+    """The numbers of a tuple, and of tuples in it, in their order; each with its place."""
+    slots = []
+    for index, type_name in enumerate(types):
+        here = [*path, index]
+        if isinstance(type_name, tuple):
+            slots += tuple_slots(name, type_name, here)
+        elif type_name.startswith(("*", "tensordesc")):
+            raise Trouble(f"`{name}` is a tuple of tensors: only PyTorch passes that")
+        elif type_name != "constexpr":
+            slots.append({"argument": name, "items": here, "type": type_name})
+    return slots
+
+
 def kernel_slots(signature, metadata):
     """What the kernel is launched with, in its order: arguments that are not constants, then scratch memory."""
     slots = []
     maps = list(getattr(metadata, "tensordesc_meta", None) or [])
     for name, type_name in signature.items():
         if isinstance(type_name, tuple):
-            if any(str(part) != "constexpr" for part in type_name):
-                raise Trouble(f"`{name}` is a tuple of run-time numbers: only PyTorch passes that")
+            slots += tuple_slots(name, type_name, [])
         elif type_name.startswith("tensordesc"):
             slots += descriptor_slots(name, type_name, maps.pop(0) if maps else None)
         elif type_name != "constexpr":

@@ -213,6 +213,18 @@ static Error layout_bind(Arena *arena, const Json *slot, const Json *argument, u
     return NULL;
 }
 
+/// The value of an argument, or of an item of a tuple; NULL: there is none.
+static const Json *value_given(const Json *slot, const Json *argument) {
+    const Json *path = json_get(slot, "items");
+    for (int i = 0; path && i < path->count && argument; i++) {
+        const Json *items = json_get(argument, "items");
+        int at = (int)path->items[i]->number;
+        bool is_there = items && items->kind == JSON_ARRAY && at >= 0 && at < items->count;
+        argument = is_there ? items->items[at] : NULL;
+    }
+    return argument ? json_get(argument, "value") : NULL;
+}
+
 /// `*parameter` is what the launch takes a pointer to: `bits`, or the map of a descriptor.
 static Error slot_bind(Arena *arena, GpuBuffers *buffers, const Json *slot, const Json *arguments,
                        double programs, uint64_t *bits, void **parameter) {
@@ -234,7 +246,7 @@ static Error slot_bind(Arena *arena, GpuBuffers *buffers, const Json *slot, cons
         if (error || !is_map) return error;
         return descriptor_map(arena, buffers->calls, slot, argument, buffer->first, parameter);
     }
-    const Json *value = json_get(argument, "value");
+    const Json *value = value_given(slot, argument);
     bool is_number = value && (value->kind == JSON_NUMBER || value->kind == JSON_BOOL);
     if (!is_number || *type == '*')
         return arena_printf(arena, "the launch has no value for `%s`, which is %s", name, type);

@@ -454,3 +454,29 @@ def test_a_descriptor_that_the_driver_refuses(launches: str, cache: Path) -> Non
     answer = runner.ask("time", copied())
     runner.end()
     assert "making the tensor descriptor `From`" in json.dumps(answer), answer
+
+
+TUPLES = f"""{HEAD}
+@triton.jit
+def moved(X, Y, sizes, nested, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = at < sizes[0] * nested[0]
+    tl.store(Y + at * sizes[1], tl.load(X + at * nested[1][0], mask=mask) * nested[1][1], mask=mask)
+"""
+
+
+def test_numbers_of_tuples_are_passed(timer: CudaRunner, tmp_path: Path) -> None:
+    """One by one, without those that the kernel has as constants (a step of 1)."""
+    numbers = [{"value": value} for value in (500, 1)]
+    inner = {"items": [{"value": 3}, {"value": 0.5, "is_float": True}]}
+    arguments = [
+        *(buffer("X", 4000), buffer("Y")),
+        {"name": "sizes", "kind": "constant", "items": numbers},
+        {"name": "nested", "kind": "constant", "items": [{"value": 2}, inner]},
+        {"name": "BLOCK", "kind": "constant", "value": 256},
+    ]
+    asked = {**parameters(arguments=arguments), "module": TUPLES, "kernel": "moved"}
+    answer = timer.ask("time", asked)
+    assert "result" in answer, answer
+    given = [value for _, value in logged(tmp_path)[0]["parameters"]]
+    assert given[2:6] == [500, 2, 3, 0x3F000000]

@@ -41,6 +41,17 @@ RowChoice choose_row_block(RowSizes sizes) {
     return (RowChoice){block, warps};
 }
 
+RowChoice choose_whole_row(int64_t length, int64_t bytes, int sums) {
+    enum { LEAST = 32, LANES = 32, SUM_BYTES = 4, LANES_OF_A_WARP = 1024 };
+    int64_t block = LEAST, each = bytes + (int64_t)SUM_BYTES * sums;
+    while (block < length && block <= WHOLE_MOST) block *= 2;
+    if (length < 1 || block > WHOLE_MOST || block * each > ROW_WARPS * LANES * WHOLE_BYTES)
+        return (RowChoice){0, 0};
+    int warps = (int)(block / LANES_OF_A_WARP);
+    if (warps < FEWEST_WARPS) warps = FEWEST_WARPS;
+    return (RowChoice){block, warps < ROW_WARPS ? warps : ROW_WARPS};
+}
+
 WideChoice choose_wide_block(WideSizes sizes) {
     int64_t width = sizes.lanes * (sizes.widest ? sizes.widest : 4), block = sizes.size,
             programs = sizes.programs;

@@ -44,6 +44,13 @@ typedef struct RowChoice {
 
 /// `_row_block`.
 RowChoice choose_row_block(RowSizes sizes);
+/// What the threads of a block hold of a whole row, in bytes each, and the longest block.
+#define WHOLE_BYTES 384
+#define WHOLE_MOST  16384
+
+/// `_whole_row`: a block that holds a row of so many elements, of which each takes so many bytes of all tensors that are loaded at once, and
+/// so many sums in registers. Its size is 0 where none does.
+RowChoice choose_whole_row(int64_t length, int64_t bytes, int sums);
 /// Of a tensor, what a program has to move at the least, what it moves else, and the programs that there have to be for that.
 #define WIDE_LEAST    2048
 #define WIDE_BYTES    4096

@@ -470,8 +470,7 @@ Texts whole_rows_leading(Arena *arena, const LaunchPlan *own) {
     return leading;
 }
 
-/// How many sums each lane of the block has in registers.
-static int sums_of(const BackwardLaunch *launch) {
+int whole_rows_sums(const BackwardLaunch *launch) {
     int sums = 0;
     for (int i = 0; i < launch->argument_count; i++)
         sums += launch->arguments[i].use == ARGUMENT_GRADIENT && launch->arguments[i].is_parts;
@@ -487,7 +486,7 @@ const char *whole_rows_dispatch(Arena *arena, const LaunchPlan *plan, const Text
     LIST_PUSH(arena, &sizes, launch->row.length);
     for (int i = 0; i < launch->loaded_count; i++)
         if (names_are_passed(plan, launch->loaded[i])) LIST_PUSH(arena, &sizes, launch->loaded[i]);
-    LIST_PUSH(arena, &sizes, arena_printf(arena, "sums=%d", sums_of(launch)));
+    LIST_PUSH(arena, &sizes, arena_printf(arena, "sums=%d", whole_rows_sums(launch)));
     LIST_PUSH(arena, &call, plan->ctx);
     LIST_PUSH(arena, &call, block);
     LIST_PUSH(arena, &call, warps);

@@ -64,6 +64,8 @@ const BackwardLaunch *whole_rows_launch(const LaunchPlan *own);
 /// The method's parameters in front of the upstream gradients: the block, which has the forward's name, and the warps.
 Texts whole_rows_leading(Arena *arena, const LaunchPlan *own);
 const char *whole_rows_warps(Arena *arena, const LaunchPlan *own);
+/// How many sums each lane of the block has in registers.
+int whole_rows_sums(const BackwardLaunch *launch);
 /// Statements that return what that method gives, where it can; "" where there is none. `parameters`: of the class's backward.
 const char *whole_rows_dispatch(Arena *arena, const LaunchPlan *plan, const Texts *parameters);
 

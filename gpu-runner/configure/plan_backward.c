@@ -396,3 +396,56 @@ Json *plan_backward(Arena *arena, const PlannedForward *forward, const Json *lau
     }
     return *error ? NULL : all;
 }
+
+// --- rows that a block holds ----------------------------------------------------------------------------------------------
+
+/// What the forward was planned with, and this block.
+static PlannedForward with_block(Arena *arena, const PlannedForward *forward, const char *name,
+                                 int64_t block) {
+    PlanConfiguration *configuration = ARENA_NEW(arena, PlanConfiguration);
+    Json *arguments = json_array(arena), *own = json_object(arena);
+    json_set_string(own, "name", name);
+    json_set_string(own, "kind", "constant");
+    json_set_number(own, "value", (double)block);
+    *configuration = configuration_copy(arena, forward->configuration, 0);
+    for (int i = 0; i < configuration->argument_count; i++)
+        if (str_is(configuration->arguments[i].name, name))
+            configuration->arguments[i].constant = constant_new(arena, constant_of_int(block));
+    for (int i = 0; i < forward->arguments->count; i++) {
+        const Json *argument = forward->arguments->items[i];
+        bool is_block = strcmp(json_get_string(argument, "name", ""), name) == 0;
+        json_push(arguments, is_block ? own : json_copy(arena, argument));
+    }
+    return (PlannedForward){configuration, arguments};
+}
+
+static void put_row(const Json *launches, const char *block, RowChoice choice, int stages) {
+    for (int i = 0; i < launches->count; i++) {
+        Json *launch = launches->items[i], *options = json_object(launches->arena);
+        json_set_number(options, "num_warps", choice.warps);
+        if (stages) json_set_number(options, "num_stages", stages);
+        json_set(launch, "options", options);
+        json_set_string(launch, "tiles",
+                        arena_printf(launches->arena, "%s=%lld", block, (long long)choice.size));
+    }
+}
+
+Json *plan_whole_rows(Arena *arena, const PlannedForward *forward, const Json *rows, Error *error) {
+    const char *block = json_get_string(rows, "block", "");
+    if (!json_get_bool(rows, "chosen", false)) return NULL;
+    BackwardPlan plan = {.arena = arena, .forward = forward, .known = *forward->configuration};
+    double length = expression(&plan, rows, "length", error);
+    if (*error || !(length >= 1 && length <= WHOLE_MOST)) return NULL;
+    RowChoice choice = choose_whole_row((int64_t)length, 0, 0);
+    PlannedForward own = with_block(arena, forward, block, choice.size);
+    Json *launches = plan_backward(arena, &own, json_get(rows, "launches"), error);
+    if (!launches || !launches->count) return NULL;
+    double bytes = 0;
+    Json *widths = widths_json(&plan, json_get(launches->items[0], "arguments"),
+                               json_get(rows, "tensors"), error);
+    for (int i = 0; i < widths->count; i++) bytes += widths->items[i]->number;
+    choice = choose_whole_row((int64_t)length, (int64_t)bytes, json_get_int(rows, "sums", 0));
+    if (*error || !choice.size) return NULL;
+    put_row(launches, block, choice, forward->configuration->stages);
+    return launches;
+}

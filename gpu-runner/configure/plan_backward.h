@@ -17,4 +17,8 @@ typedef struct PlannedForward {
 Json *plan_backward(Arena *arena, const PlannedForward *forward, const Json *launches,
                     Error *error);
 
+/// The same of a request's "whole_rows", {"block": PARAMETER of the forward, "length", "tensors", "sums", "chosen", "launches"}, where the
+/// written Function launches that in place of the others: in a block that holds a row. NULL without `*error` where it does not.
+Json *plan_whole_rows(Arena *arena, const PlannedForward *forward, const Json *rows, Error *error);
+
 #endif

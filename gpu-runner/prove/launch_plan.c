@@ -17,6 +17,8 @@ typedef struct Plan {
     Sources *sources;
     const FunctionDefinition *kernel;
     const Json *launches;  // of the backward, or NULL
+    const Json *
+        whole_rows;  // what its Function launches in their place where a block holds a row, or NULL
     Budget budget;
     uint64_t seed;
     bool seeks_fault;    // all programs are run, up to one that leaves a tensor
@@ -175,8 +177,9 @@ static void put_options(Arena *arena, const PlanConfiguration *configuration, Js
 }
 
 /// The launches of the backward, with "fills" where the launcher lets a kernel store zeros.
-static Json *settled_launches(const Plan *plan, const PlanConfiguration *configuration) {
-    Json *launches = json_copy(plan->arena, plan->launches);
+static Json *settled_launches(const Plan *plan, const PlanConfiguration *configuration,
+                              const Json *asked) {
+    Json *launches = json_copy(plan->arena, asked);
     for (int i = 0; i < launches->count; i++) {
         const Json *arguments = json_get(launches->items[i], "arguments");
         for (int k = 0; arguments && k < arguments->count; k++) {
@@ -194,8 +197,15 @@ static void put_backward(const Plan *plan, const PlanConfiguration *configuratio
     if (!plan->launches || plan->launches->kind != JSON_ARRAY) return;
     Error refused = NULL;
     PlannedForward forward = {configuration, json_get(result, "arguments")};
-    const Json *asked = settled_launches(plan, configuration);
-    Json *launches = plan_backward(plan->arena, &forward, asked, &refused);
+    const Json *asked = settled_launches(plan, configuration, plan->launches);
+    Json *launches = NULL;
+    if (plan->whole_rows) {
+        Json *rows = json_copy(plan->arena, plan->whole_rows);
+        json_set(rows, "launches",
+                 settled_launches(plan, configuration, json_get(rows, "launches")));
+        launches = plan_whole_rows(plan->arena, &forward, rows, &refused);
+    }
+    if (!launches && !refused) launches = plan_backward(plan->arena, &forward, asked, &refused);
     if (launches)
         json_set(result, "launches", launches);
     else
@@ -366,6 +376,7 @@ Json *request_plan(Arena *arena, const Json *params, const atomic_bool *cancelle
     Plan plan = {
         .arena = arena, .sources = sources_new(arena, params), .budget.cancelled = cancelled};
     plan.launches = json_get(json_get(params, "backward"), "launches");
+    plan.whole_rows = json_get(json_get(params, "backward"), "whole_rows");
     plan.seeks_fault = json_get_bool(params, "seek_fault", false);
     plan.sought = json_get_string(params, "seek_launch", NULL);
     const char *text = json_get_string(json_get(params, "backward"), "source", NULL);

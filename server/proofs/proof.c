@@ -212,11 +212,17 @@ static Json *launches_json(Arena *arena, const Backward *backward) {
     return launches;
 }
 
-/// What the Function launches in place of the others where a block holds a row.
-static Json *whole_rows_json(Arena *arena, const Backward *rows) {
+/// What the Function launches in place of the others where a block holds a row; "chosen" where it asks whether one does.
+static Json *whole_rows_json(Arena *arena, const Backward *backward) {
+    const Backward *rows = backward->whole_rows;
+    const BackwardLaunch *launch = &rows->launches[0];
+    const LaunchPlan plan = launch_plan(arena, backward->kernel->definition->module, backward);
     Json *json = json_object(arena);
-    json_set_string(json, "block", rows->launches[0].row.block);
-    json_set_string(json, "length", rows->launches[0].row.length);
+    json_set_string(json, "block", launch->row.block);
+    json_set_string(json, "length", launch->row.length);
+    json_set_bool(json, "chosen", rows_are_own(&plan));
+    json_set(json, "tensors", names_json(arena, launch->loaded, launch->loaded_count));
+    json_set_number(json, "sums", whole_rows_sums(launch));
     json_set(json, "launches", launches_json(arena, rows));
     return json;
 }
@@ -283,7 +289,7 @@ ProofPlan proof_plan(Arena *arena, const Kernel *kernel, const Backward *backwar
     json_set_string(plan.backward, "source", text);
     json_set(plan.backward, "launches", launches_json(arena, backward));
     if (backward->whole_rows)
-        json_set(plan.backward, "whole_rows", whole_rows_json(arena, backward->whole_rows));
+        json_set(plan.backward, "whole_rows", whole_rows_json(arena, backward));
     if (backward->given_count) json_set_bool(plan.backward, "given", true);
     if (backward->joined) json_set(plan.backward, "joined", joined_json(arena, backward));
     return plan;

@@ -19,6 +19,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.emitted.plan import EXAMPLES, KERNELS, derived, helper_texts, tad
+from tests.emitted.test_whole_rows import rows as rows_in_blocks
 from tests.emitted.test_wide_blocks import FLAT, HEAD, PLAIN
 from tests.runner.test_protocol import BIN, Runner, gradcheck_params
 from tests.runner.test_times import cache, launches, variables
@@ -312,6 +313,34 @@ def test_blocks_of_rows_are_the_functions(type_: str, worker: Runner) -> None:
             assert "grid" not in launch
             seen.add(own)
         assert len(seen) > 8
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_whole_rows_are_the_functions(type_: str, worker: Runner, tmp_path: Path) -> None:
+    """Where a block holds a row, that kernel is launched in place of the others, in the Function's block and warps."""
+    choose = rule("_whole_row", rows_in_blocks(tmp_path / "kernels.py"))
+    lengths = [0, 1, 31, 70, 1000, 1025, 4096, 4097, 8192, 8193, 16384, 16385, 65536]
+    seen = set()
+    for length, count, sums in itertools.product(lengths, [0, 1, 3, 4], [0, 1, 2, 5]):
+        tensors = Tensor(width=TYPES[type_]), Tensor(width=2), 4, Tensor(width=TYPES[type_])
+        own = choose(length, *tensors[:count], sums=sums)
+        launch = {"kernel": "whole", "arguments": {"tile": {"same": "BLOCK"}}}
+        whole = {"block": "BLOCK", "length": length, "sums": sums, "launches": [launch]}
+        whole |= {"tensors": ["X", "Y", "n", "X"][:count], "chosen": True}
+        line = f"# tad: n=4, BLOCK=4, X={type_}[4], Y=f16[4], grid=(4,), num_stages=3"
+        params = gradcheck_params() | {"spec": {"text": line}}
+        params["backward"] |= {"launches": [launch | {"kernel": "walked"}], "whole_rows": whole}
+        (found,) = worker.ask("plan", params)["result"]["launches"]
+        assert found["kernel"] == ("whole" if own[0] else "walked"), (length, count, sums)
+        if own[0]:
+            said = found["arguments"][0]["value"], found["options"]["num_warps"]
+            assert said == own and found["options"]["num_stages"] == 3
+        seen.add(own)
+    assert len(seen) > 5
+    whole["chosen"] = False
+    params["backward"] |= {"whole_rows": whole | {"length": 64}}
+    (found,) = worker.ask("plan", params)["result"]["launches"]
+    assert found["kernel"] == "walked", "its Function does not ask"
 
 
 # --- blocks of a program's elements -----------------------------------------------------------------------------------

@@ -301,8 +301,19 @@ typedef struct AdjointWalk {
     bool changed;
 } AdjointWalk;
 
+/// Whether a value is one number in every lane. A loop may begin an adjoint with a 0 that the forward uses as well.
+static bool is_constant(const Value *value) {
+    const Op *op = value->op;
+    if (op && op->code == OP_FULL) return is_constant(op->operands[1]);
+    if (op && (op->code == OP_CAST || op->code == OP_BROADCAST_TO))
+        return is_constant(op->operands[0]);
+    return value->constant;
+}
+
 static void mark_adjoint(AdjointWalk *walk, const Value *value) {
-    if (!value_is_float(value) || map_has_pointer(&walk->finiteness->adjoints, value)) return;
+    if (!value_is_float(value) || is_constant(value) ||
+        map_has_pointer(&walk->finiteness->adjoints, value))
+        return;
     map_set_pointer(&walk->finiteness->adjoints, value, (void *)1);
     walk->changed = true;
 }

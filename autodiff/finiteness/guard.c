@@ -315,14 +315,37 @@ static void lift(LiftedOps *lifted, const Region *branch, const Value *value) {
     op_move_before(op, branch->parent);
 }
 
-/// `if first: x = where(mask, x, 0)`: the mask is there behind the branch, too, where it may be needed.
+static bool visit_masked_upstream(void *context, Op *op) {
+    const Guard *guard = context;
+    return op->code != OP_LOAD || !load_is_upstream(guard->state, op) || !access_mask(op);
+}
+
+typedef struct Lifting {
+    Guard *guard;
+    LiftedOps *lifted;
+} Lifting;
+
+/// Whether an op is an `if` that a number decides as the kernel runs, and one of its branches loads an upstream gradient under
+/// a mask: what it decides by says where that mask leaves elements out.
+static bool decides_a_mask(Guard *guard, const Op *op) {
+    if (op->code != OP_IF || op->operands[0]->type.is_constexpr) return false;
+    for (int r = 0; r < op->region_count; r++)
+        if (!region_walk(op->regions[r], visit_masked_upstream, guard)) return true;
+    return false;
+}
+
+/// `if first: x = where(mask, x, 0)`: the mask is there behind the branch, too, where it may be needed. So is the condition of
+/// `if FLAG: if ragged: x = load(p, mask)`.
 static bool visit_branch(void *context, Op *op) {
+    const Lifting *lifting = context;
     const Op *branch = op->parent->parent;
     bool is_choice = op->code == OP_WHERE && dtype_is_float(op->results[0]->type.element) &&
                      (is_number(op->operands[1], 0) || is_number(op->operands[2], 0));
-    bool is_run = branch && branch->code == OP_IF && !branch->operands[0]->type.is_constexpr;
-    if (is_choice && is_run && can_be_lifted(op->parent, op->operands[0], 0))
-        lift(context, op->parent, op->operands[0]);
+    bool is_in_branch = branch && branch->code == OP_IF;
+    bool is_run = is_in_branch && !branch->operands[0]->type.is_constexpr;
+    if ((is_choice && is_run) || (is_in_branch && decides_a_mask(lifting->guard, op)))
+        if (can_be_lifted(op->parent, op->operands[0], 0))
+            lift(lifting->lifted, op->parent, op->operands[0]);
     return true;
 }
 
@@ -357,7 +380,8 @@ void guard_padding(Differentiation *state) {
                    .made = map_new(state->arena),
                    .done = map_new(state->arena)};
     LiftedOps lifted = {.arena = state->arena};
-    region_walk(state->backward->body, visit_branch, &lifted);
+    Lifting lifting = {&guard, &lifted};
+    region_walk(state->backward->body, visit_branch, &lifting);
     for (int round = 0; round < ROUNDS; round++) {
         int first_id = state->backward->value_count;
         guard.finiteness = finiteness_new(state);
@@ -380,6 +404,7 @@ void guard_padding(Differentiation *state) {
 typedef struct GuardChoice {
     Op *op;
     int parts, zeros;
+    bool is_needed;  // of what some condition leaves out, the value may be something else
 } GuardChoice;
 
 typedef struct GuardChoices {
@@ -419,20 +444,22 @@ static bool visit_choice(void *context, Op *op) {
     return true;
 }
 
-/// Whether what a choice does not make 0 is so in each of its elements that the condition leaves out.
-static bool is_zero_already(const Guard *guard, const Op *op) {
+typedef enum LeftOut { LEAVES_NOTHING_OUT, LEFT_OUT_ZERO, LEFT_OUT_OTHER } LeftOut;
+
+/// What a choice keeps would be in those of its elements that the condition leaves out.
+static LeftOut kept_where_left_out(const Guard *guard, const Op *op) {
     const Value *mask = op->operands[0], *kept = op->operands[3 - branch_of_zero(op)];
-    bool any = false;
+    LeftOut found = LEAVES_NOTHING_OUT;
     for (Slot slot = 0; slot < MASK_MOST_SLOTS; slot++) {
         bool is_own = guard->condition->reach == REACH_ALL ? slot == SLOT_COUNTS : slot > 0;
         Fact truth = fact_at(guard, mask, slot);
         bool leaves_out = branch_of_zero(op) == 2 ? fact_is_false(truth) : fact_is_true(truth);
         if (!is_own || !finiteness_varies(guard->finiteness, mask, slot) || !leaves_out) continue;
-        any = true;
+        found = LEFT_OUT_ZERO;
         Fact fact = fact_at(guard, kept, slot);
-        if (!fact_is(fact, 0) || fact.counts) return false;
+        if (!fact_is(fact, 0) || fact.counts) return LEFT_OUT_OTHER;
     }
-    return any;
+    return found;
 }
 
 /// Whether what a choice keeps is an adjoint, whose choices are ours. One that the author wrote stays: it may be there for a block in
@@ -455,14 +482,17 @@ void guard_drop_needless(Differentiation *state) {
             bool is_part = false;
             count_parts(&choices, choice->op->operands[0], branch_of_zero(choice->op) == 1,
                         &is_part);
-            choice->zeros += is_part && is_meant_as_zero(&guard, choice->op) &&
-                             is_zero_already(&guard, choice->op);
+            LeftOut kept = kept_where_left_out(&guard, choice->op);
+            choice->zeros +=
+                is_part && is_meant_as_zero(&guard, choice->op) && kept == LEFT_OUT_ZERO;
+            // A mask that a branch chose is one part, and may leave out whole rows, which the part takes to count.
+            choice->is_needed = choice->is_needed || kept == LEFT_OUT_OTHER;
         }
     }
     for (LIST_EACH(int, k, choices.items)) {
         const GuardChoice *choice = &choices.items.items[k];
         Op *op = choice->op;
-        if (choice->zeros < choice->parts) continue;
+        if (choice->zeros < choice->parts || choice->is_needed) continue;
         Value *kept = op->operands[3 - branch_of_zero(op)];
         region_replace_uses(state->backward->body, op->results[0], kept);
         op_remove(op);

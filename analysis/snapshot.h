@@ -25,6 +25,8 @@ typedef struct SavedValue {
     const char *value;  // as the kernel's text computes it
     const char *
         lanes;  // as the kernel spells them: one for each lane of a block; "": one for each program
+    const char *columns;  // of a tile with as many rows as `lanes`; "": it has one axis
+    bool is_choice;       // true or false, in one byte; else a float32
 } SavedValue;
 
 typedef LIST(SavedValue) SavedValues;

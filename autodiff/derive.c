@@ -80,11 +80,24 @@ static int loops_again(const Function *backward) {
     return count;
 }
 
+static bool visit_draw(void *context, Op *op) {
+    int *count = context;
+    *count += (op_rows[op->code].effects & EFFECT_RANDOM) != 0;
+    return true;
+}
+
+static int draws(const Function *backward) {
+    int count = 0;
+    region_walk(backward->body, visit_draw, &count);
+    return count;
+}
+
 static void variant_describe(Differentiation *state, Variant *variant) {
     Backward *result = &variant->result;
     variant->backward = state->backward;
     variant->launch.loop_work = loop_work(state->backward);
     variant->launch.loops_again = loops_again(state->backward);
+    variant->launch.draws = draws(state->backward);
     result->assumptions = state->stores.assumptions.items;
     result->assumption_count = state->stores.assumptions.count;
     result->steps = state->stores.steps.items;

@@ -174,11 +174,13 @@ static const char *count_text(Arena *arena, const LaunchPlan *plan, const SavedV
     Buffer out = buffer_new(arena);
     for (int axis = 0; axis < axes; axis++)
         buffer_printf(&out, "%s%s[%d]", axis ? " * " : "", plan->grid, axis);
-    if (!*value->lanes) return buffer_text(&out);
-    int index = parameter_find(plan->kernel, str_from(value->lanes));
-    bool is_default = index >= 0 && !plan->passed[index];
-    Str lanes = is_default ? plan->kernel->parameters[index].default_text : str_from(value->lanes);
-    buffer_printf(&out, " * %.*s", STR_ARGS(lanes));
+    const char *sizes[] = {value->lanes, value->columns};
+    for (int i = 0; i < 2 && *sizes[i]; i++) {
+        int index = parameter_find(plan->kernel, str_from(sizes[i]));
+        bool is_default = index >= 0 && !plan->passed[index];
+        Str size = is_default ? plan->kernel->parameters[index].default_text : str_from(sizes[i]);
+        buffer_printf(&out, " * %.*s", STR_ARGS(size));
+    }
     return buffer_text(&out);
 }
 
@@ -201,8 +203,9 @@ const char *saved_rows_text(Arena *arena, const LaunchPlan *plan) {
         const char *count = count_text(arena, plan, plan->saved[p], axis ? axis : plan->axes),
                    *target = arena_printf(arena, "%s = ", plan_parameter(plan, p)->name);
         const char *made = axis ? count
-                                : arena_printf(arena, "_saved_rows(%s, %s, %s)", plan->ctx, count,
-                                               tensor_beside(plan));
+                                : arena_printf(arena, "_saved_rows(%s, %s, %s%s)", plan->ctx, count,
+                                               tensor_beside(plan),
+                                               plan->saved[p]->is_choice ? ", torch.bool" : "");
         layout_statement(&out, 8, target, made, "");
     }
     return buffer_text(&out);

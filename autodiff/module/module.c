@@ -15,6 +15,7 @@
 #include "autodiff/module/module_launchers.h"
 #include "autodiff/plan/launch_plan.h"
 #include "autodiff/plan/wrappers.h"
+#include "autodiff/state/saved_parameters.h"
 
 /// Whether the two say the same, whatever ends their lines.
 static bool same_text(Str a, Str b) {
@@ -102,8 +103,7 @@ static void write_items(ModuleWriter *writer, Buffer *out) {
 static const char header_start[] = "\"\"\"Backward of ", header_end[] = ", derived by tad-lsp.";
 
 // `norm` also stores `mean_saved_ptr`: `mean`, 4 bytes for each program, which its backward loads.
-static const char saved_words[] = "` also stores `", saved_value[] = "`: `",
-                  saved_bytes[] = "`, 4 bytes for each ", saved_row[] = "row";
+static const char saved_words[] = "` also stores `", saved_value[] = "`: `";
 
 /// Comments above the header: what the proof said of the module, or what its reader put there.
 static Str without_comments(Str text) {
@@ -140,7 +140,8 @@ SavedValues module_saved(Arena *arena, Str text) {
         bool is_known = str_starts(str_from(value), saved_value);
         SavedValue saved = {.kernel = str_dup(arena, (Str){start, (size_t)(at - start)}),
                             .parameter = str_dup(arena, (Str){name, size}),
-                            .lanes = ""};
+                            .lanes = "",
+                            .columns = ""};
         if (is_known) value += sizeof saved_value - 1;
         saved.value = str_dup(arena, (Str){value, strcspn(value, "`\n")});
         if (is_known) LIST_PUSH(arena, &values, saved);
@@ -164,9 +165,9 @@ static void write_header(ModuleWriter *writer, Buffer *out) {
     buffer_puts(out, "The forward kernels are the original's; edit the rest as you like.\n");
     for (LIST_EACH(int, i, writer->snapshot->saved)) {
         const SavedValue *saved = &writer->snapshot->saved.items[i];
-        buffer_printf(out, "`%s%s%s%s%s%s%s, which its backward loads.\n", saved->kernel,
-                      saved_words, saved->parameter, saved_value, saved->value, saved_bytes,
-                      *saved->lanes ? saved_row : "program");
+        buffer_printf(out, "`%s%s%s%s%s`, %s, which its backward loads.\n", saved->kernel,
+                      saved_words, saved->parameter, saved_value, saved->value,
+                      saved_size_text(saved));
     }
     for (LIST_EACH(int, i, writer->notes)) buffer_printf(out, "%s\n", writer->notes.items[i]);
     buffer_puts(out, "\"\"\"\n\n");

@@ -38,12 +38,12 @@ static bool is_small(const Function *function, const Value *value) {
     return value->type.rank <= 1 && value->type.rank < rank;
 }
 
-/// Lanes of a row: a constexpr parameter, or a number.
-static bool lanes_of(RowValueSearch *search, const Value *value, Str *lanes) {
+/// Lanes along an axis that the value may have: a constexpr parameter, or a number.
+static bool lanes_of(RowValueSearch *search, const Value *value, int axis, Str *lanes) {
     *lanes = (Str){0};
-    if (value->type.rank == 0) return true;
+    if (axis >= value->type.rank) return true;
     const Function *function = search->kernel->function;
-    const Poly *size = value->type.dims[0];
+    const Poly *size = value->type.dims[axis];
     int64_t number;
     if (size && poly_is_constant(size, &number)) {
         *lanes = str_from(arena_printf(search->arena, "%lld", (long long)number));
@@ -74,14 +74,12 @@ static SyntaxNode statement_at(const RowValueSearch *search, Range range) {
     return node;
 }
 
-static void add(RowValueSearch *search, const Value *value, const char *name,
-                const char *expression, const Op *loop, bool is_log_sum) {
-    RowValue candidate = {.name = name, .expression = expression, .loop = loop};
-    candidate.is_log_sum = is_log_sum;
+static void add(RowValueSearch *search, const Value *value, RowValue candidate) {
     candidate.value = value;
     candidate.statement = statement_at(search, value->op->range);
-    bool is_known =
-        lanes_of(search, value, &candidate.lanes) && search->found.count < MOST_CANDIDATES;
+    bool is_known = lanes_of(search, value, 0, &candidate.lanes) &&
+                    lanes_of(search, value, 1, &candidate.columns) &&
+                    search->found.count < MOST_CANDIDATES;
     if (is_known && !node_is_null(candidate.statement))
         LIST_PUSH(search->arena, &search->found, candidate);
 }
@@ -122,9 +120,42 @@ static void add_log_sums(RowValueSearch *search, const Op *loop) {
             if (!is_sum) continue;
             const char *text = arena_printf(search->arena, "%s + tl.%s(%s)", maximum->name,
                                             bases[1] ? "log2" : "log", sum->name);
-            add(search, maximum, "log_sum", text, loop, true);
+            add(search, maximum,
+                (RowValue){
+                    .name = "log_sum", .expression = text, .loop = loop, .is_log_sum = true});
         }
     }
+}
+
+// --- What was drawn
+
+static intptr_t is_drawn(ValueWalk *walk, const Value *value) {
+    const Op *op = value ? value->op : NULL;
+    if (!op || value->constant || op->region_count) return false;
+    if (op_rows[op->code].effects & EFFECT_RANDOM) return true;
+    for (int i = 0; i < op->operand_count; i++)
+        if (walk_ask(walk, op->operands[i])) return true;
+    return false;
+}
+
+/// Whether random numbers decided it, one for each lane.
+static bool is_choice(const RowValueSearch *search, const Value *value) {
+    return value->type.kind == TYPE_NUMBER && value->type.rank >= 1 && value->type.rank <= 2 &&
+           !value->constant && value->type.element.code == DTYPE_INT1 &&
+           walk_from(value, is_drawn, false, NULL) &&
+           value->op->range.source == search->kernel->definition->module->source;
+}
+
+/// By its name; where it has none, as the text computes it, in one line.
+static void add_choice(RowValueSearch *search, const Value *value) {
+    const char *text = value->name;
+    if (!text || !str_is_name(str_from(text))) {
+        Str slice = source_slice(snapshot_range(search->snapshot, value->op->range));
+        if (!slice.size || memchr(slice.data, '\n', slice.size)) return;
+        text = str_dup(search->arena, slice);
+    }
+    const char *name = text == value->name ? text : "drawn";
+    add(search, value, (RowValue){.name = name, .expression = text, .is_choice = true});
 }
 
 // --- What another value stands for
@@ -163,7 +194,9 @@ static bool is_covered(const RowValueSearch *search, const RowValue *candidate) 
     for (LIST_EACH(int, i, search->found)) {
         const RowValue *other = &search->found.items[i];
         if (other->value == candidate->value || other->is_log_sum ||
-            !str_equal(other->lanes, candidate->lanes))
+            other->is_choice != candidate->is_choice ||
+            !str_equal(other->lanes, candidate->lanes) ||
+            !str_equal(other->columns, candidate->columns))
             continue;
         RowValueUses uses = {candidate->value, other->value, true, false};
         region_walk(search->kernel->function->body, visit_use, &uses);
@@ -180,7 +213,12 @@ RowValues saving_candidates(Arena *arena, const Snapshot *snapshot, const Kernel
         for (int i = 0; i < op->result_count; i++) {
             const Value *value = op->results[i];
             if (is_row(&search, value) && walk_from(value, is_of_loop, false, NULL))
-                add(&search, value, value->name, value->name, is_loop ? op : NULL, false);
+                add(&search, value,
+                    (RowValue){.name = value->name,
+                               .expression = value->name,
+                               .loop = is_loop ? op : NULL});
+            else if (is_choice(&search, value))
+                add_choice(&search, value);
         }
     }
     for (LIST_EACH(int, i, search.found))

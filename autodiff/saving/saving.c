@@ -52,7 +52,9 @@ static void mark(Snapshot *snapshot, const SavedValue *value) {
     const SavedValue copy = {.kernel = arena_strdup(arena, value->kernel),
                              .parameter = arena_strdup(arena, value->parameter),
                              .value = arena_strdup(arena, value->value),
-                             .lanes = arena_strdup(arena, value->lanes)};
+                             .lanes = arena_strdup(arena, value->lanes),
+                             .columns = arena_strdup(arena, value->columns),
+                             .is_choice = value->is_choice};
     LIST_PUSH(arena, &snapshot->saved, copy);
 }
 
@@ -90,7 +92,9 @@ static Snapshot *snapshot_saving(Arena *arena, const Snapshot *snapshot, const K
         const SavedValue saved = {.kernel = kernel->function->name,
                                   .parameter = names[i],
                                   .value = values->items[i].expression,
-                                  .lanes = str_dup(arena, values->items[i].lanes)};
+                                  .lanes = str_dup(arena, values->items[i].lanes),
+                                  .columns = str_dup(arena, values->items[i].columns),
+                                  .is_choice = values->items[i].is_choice};
         mark(own, &saved);
     }
     return own;
@@ -140,8 +144,18 @@ static int loop_work(const Backward *backward) {
     return work;
 }
 
+/// How often the backward draws random numbers that the forward drew.
+static int draws(const Backward *backward) {
+    int count = 0;
+    for (int i = 0; i < backward->launch_count; i++) count += backward->launches[i].draws;
+    return count;
+}
+
 static bool is_better(const Backward *saving, const Backward *plain) {
-    return loop_work(saving) < loop_work(plain) && saving->atomics <= plain->atomics &&
+    int work = loop_work(plain) - loop_work(saving), drawn = draws(plain) - draws(saving);
+    // what was drawn is loaded instead, in a loop as well
+    bool has_less = drawn > 0 ? work >= -drawn : drawn == 0 && work > 0;
+    return has_less && saving->atomics <= plain->atomics &&
            saving->launch_count <= plain->launch_count &&
            saving->input_count >= plain->input_count &&
            saving->assumption_count <= plain->assumption_count;
@@ -185,8 +199,9 @@ static RowValues chosen_of(Arena *arena, const RowValues *all, bool takes_log_su
     return chosen;
 }
 
-/// Whether the backward runs a loop of the forward again: else nothing that is stored could spare one.
-static bool has_loop_again(const Backward *backward) {
+/// Whether the backward runs a loop of the forward again, or draws its numbers: else nothing that is stored could spare that.
+static bool has_work_again(const Backward *backward) {
+    if (draws(backward)) return true;
     for (int i = 0; i < backward->launch_count; i++)
         if (backward->launches[i].loops_again) return true;
     return false;
@@ -213,7 +228,7 @@ static SavingChoice search_kernel(SavingSearch *search, const Kernel *kernel, co
                                   Snapshot **chosen) {
     const SavingChoice none = {0};
     const Backward *plain = derive(search->arena, kernel, search->options, NULL);
-    if (plain->status != BACKWARD_DERIVED || !has_loop_again(plain)) return none;
+    if (plain->status != BACKWARD_DERIVED || !has_work_again(plain)) return none;
     if (stands_in(search->file, plain)) return none;
     if (search->kernels++ >= MOST_KERNELS) return none;
     RowValues with = chosen_of(search->arena, all, true);

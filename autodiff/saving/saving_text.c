@@ -104,13 +104,22 @@ static bool shares_statement(const SavingWriting *writing, int value) {
 /// `tl.store(m_saved_ptr + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), m)`
 static const char *store_text(const SavingWriting *writing, int value) {
     const RowValue *candidate = &writing->values->items[value];
+    // lanes may be more than an int32 counts, rows are not
+    const char *wide = candidate->is_choice ? ".to(tl.int64)" : "";
     Buffer out = buffer_new(writing->arena);
     buffer_printf(&out, "tl.store(%s", writing->names[value]);
     for (int axis = writing->axes - 1; axis > 0; axis--)
-        buffer_printf(&out, " + tl.program_id(%d) * %s", axis, step_name(writing, value, axis));
-    buffer_puts(&out, " + tl.program_id(0)");
-    Str lanes = candidate->lanes;
-    if (lanes.size)
+        buffer_printf(&out, " + tl.program_id(%d)%s * %s", axis, wide,
+                      step_name(writing, value, axis));
+    buffer_printf(&out, " + tl.program_id(0)%s", wide);
+    Str lanes = candidate->lanes, columns = candidate->columns;
+    if (columns.size)
+        buffer_printf(&out,
+                      " * %.*s * %.*s + tl.arange(0, %.*s)[:, None] * %.*s"
+                      " + tl.arange(0, %.*s)[None, :]",
+                      STR_ARGS(lanes), STR_ARGS(columns), STR_ARGS(lanes), STR_ARGS(columns),
+                      STR_ARGS(columns));
+    else if (lanes.size)
         buffer_printf(&out, " * %.*s + tl.arange(0, %.*s)", STR_ARGS(lanes), STR_ARGS(lanes));
     buffer_printf(&out, ", %s)", candidate->expression);
     return buffer_text(&out);
@@ -270,8 +279,11 @@ static bool write_launch(SavingWriting *writing, const Function *function,
     Buffer before = buffer_new(arena), passed = buffer_new(arena);
     for (LIST_EACH(int, i, *writing->values)) {
         Str lanes = writing->values->items[i].lanes;
+        Str columns = writing->values->items[i].columns;
         const char *size = lanes.size ? launch_size_text(arena, arguments, lanes) : "";
-        if (!size) return false;
+        const char *wide = columns.size ? launch_size_text(arena, arguments, columns) : "";
+        if (!size || !wide) return false;
+        if (*wide) size = arena_printf(arena, "%s * %s", size, wide);
         const char *name = writing->buffers[i];
         buffer_printf(&before, "%s = torch.empty((", name);
         for (int axis = writing->axes - 1; axis >= 0; axis--)
@@ -280,7 +292,8 @@ static bool write_launch(SavingWriting *writing, const Function *function,
                           axis                 ? ", "
                           : writing->axes == 1 ? ","
                                                : "");
-        buffer_printf(&before, "), dtype=torch.float32, device=%s.device); ", tensor);
+        const char *type = writing->values->items[i].is_choice ? "bool" : "float32";
+        buffer_printf(&before, "), dtype=torch.%s, device=%s.device); ", type, tensor);
         buffer_printf(&passed, ", %s=%s", writing->names[i], name);
         for (int axis = writing->axes - 1; axis > 0; axis--)
             buffer_printf(&passed, ", %s=%s.stride(%d)", step_name(writing, i, axis), name,

@@ -175,6 +175,7 @@ typedef struct BackwardLaunch {
     int argument_count;
     int loop_work;    // loads, products and reductions that its loops hold
     int loops_again;  // loops of the forward that it runs as they were
+    int draws;        // operations that draw random numbers
     const char *
         tile;  // elements of the largest tile of a kernel without products, in Python over the forward's constexprs; or NULL
     const char *

@@ -30,3 +30,8 @@ const SavedValue *saved_parameter(const SavedValues *values, const char *kernel,
     }
     return NULL;
 }
+
+const char *saved_size_text(const SavedValue *value) {
+    if (value->is_choice) return "1 byte for each lane";
+    return *value->lanes ? "4 bytes for each row" : "4 bytes for each program";
+}

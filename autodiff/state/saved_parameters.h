@@ -10,4 +10,7 @@ const char *saved_step_name(Arena *arena, const char *pointer, int axis);
 const SavedValue *saved_parameter(const SavedValues *values, const char *kernel, Str name,
                                   int *axis);
 
+/// What it takes: `4 bytes for each program`.
+const char *saved_size_text(const SavedValue *value);
+
 #endif

@@ -6,6 +6,8 @@
 #include "analysis/host/launch.h"
 #include "analysis/ir/walk.h"
 #include "analysis/launches/launch_later.h"
+#include "autodiff/addresses/place.h"
+#include "autodiff/rewrite/copying.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/tape/memory.h"
 
@@ -16,9 +18,11 @@ static const HostTensor *passed_tensor(const HostLaunch *launch, int index) {
     return value && value->kind == HOST_TENSOR && value->tensor->dtype ? value->tensor : NULL;
 }
 
-static bool is_float32(const HostValue *dtype) {
-    return dtype->kind == HOST_CONSTANT && dtype->constant.kind == CONSTANT_DTYPE &&
-           dtype->constant.dtype.code == DTYPE_FLOAT32;
+/// A float32 tensor, or one of numbers that are true or false.
+static bool is_unrounded(const HostValue *dtype) {
+    bool is_known = dtype->kind == HOST_CONSTANT && dtype->constant.kind == CONSTANT_DTYPE;
+    return is_known && (dtype->constant.dtype.code == DTYPE_FLOAT32 ||
+                        dtype->constant.dtype.code == DTYPE_INT1);
 }
 
 /// Whether a launch passes, for a parameter that has a gradient, a tensor of an element type that nobody but the caller knows.
@@ -42,7 +46,7 @@ static bool is_tensor_of(const Differentiation *state, int index, bool is_single
     for (LIST_EACH(int, i, launches)) {
         const HostTensor *tensor = passed_tensor(launches.items[i], index);
         if (!tensor) return false;
-        if (!is_float32(tensor->dtype) &&
+        if (!is_unrounded(tensor->dtype) &&
             (is_single || !is_type_of_input(state, launches.items[i], tensor->dtype)))
             return false;
     }
@@ -69,12 +73,14 @@ static bool is_only_access(const Function *function, const Value *root) {
     return use.accesses == 1;
 }
 
-/// Whether a value is more work than a load: it comes out of a loop, a reduction or a product.
+/// Whether a value is more work than a load: it comes out of a loop, a reduction, a product or a generator of random numbers.
 static intptr_t is_costly(ValueWalk *walk, const Value *value) {
     const Op *op = value ? value->op : NULL;
     if (!op || value->constant) return false;
     bool is_product = op->code == OP_REDUCE || op->code == OP_DOT;
-    if (is_product || op_is_loop(op->code) || op_rows[op->code].shape == SHAPE_REDUCED) return true;
+    if (is_product || (op_rows[op->code].effects & EFFECT_RANDOM) || op_is_loop(op->code) ||
+        op_rows[op->code].shape == SHAPE_REDUCED)
+        return true;
     for (int i = 0; i < op->operand_count; i++)
         if (walk_ask(walk, op->operands[i])) return true;
     return false;
@@ -85,13 +91,15 @@ static bool is_absent(const Op *op, int index) {
     return !value || (value->constant && value->constant->kind == CONSTANT_NONE);
 }
 
-/// The number of a row, or of each row of a tile, that a store of the forward leaves as it is, or NULL.
+/// The number of a row, or of each row of a tile, that a store of the forward leaves as it is, or what is true or false; or NULL.
 static Value *stored_number(const Op *op, const Map *ours) {
     if (op->code != OP_STORE || map_has_pointer(ours, op) || !is_absent(op, 2)) return NULL;
     Value *value = op->operands[1];
     if (value->op && value->op->code == OP_CAST) value = value->op->operands[0];
-    bool is_single = value->type.kind == TYPE_NUMBER && value->type.rank <= 1 &&
-                     value->type.element.code == DTYPE_FLOAT32 && !value->type.is_constexpr;
+    bool is_choice = value->type.element.code == DTYPE_INT1;
+    bool is_single = value->type.kind == TYPE_NUMBER && value->type.rank <= 1 + is_choice &&
+                     (is_choice || value->type.element.code == DTYPE_FLOAT32) &&
+                     !value->type.is_constexpr;
     if (!is_single || !value->op || value->op->parent != op->parent || op_is_in_loop(op))
         return NULL;
     Value *root = pointer_root(op->operands[0]);
@@ -220,7 +228,48 @@ static bool is_own_store(const Differentiation *state, const Op *store) {
     return index >= 0 && state->primal->parameters[index].is_saved;
 }
 
-static void load_instead(Differentiation *state, Op *store, Value *value) {
+typedef struct CommonMask {
+    const Map *ours;
+    const Op *own;  // the store that does not count
+    Value *mask;
+    bool is_common;
+} CommonMask;
+
+static bool visit_mask(void *context, Op *op) {
+    CommonMask *common = context;
+    bool writes = op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC);
+    if (!writes || op == common->own || map_has_pointer(common->ours, op)) return true;
+    Value *mask = op->code == OP_STORE ? access_mask(op) : NULL;
+    common->is_common = mask && (!common->mask || common->mask == mask);
+    common->mask = mask;
+    return common->is_common;
+}
+
+static bool visit_joint(void *context, Op *op) {
+    bool *is_by_lane = context, has_tile = false;
+    for (int i = 0; i < op->operand_count; i++)
+        has_tile |= op->operands[i] && op->operands[i]->type.rank > 0;
+    *is_by_lane = !has_tile || op_is_by_element(op) || op->code == OP_TILE_INDEX ||
+                  op->code == OP_LOAD || op->code == OP_STORE;
+    return *is_by_lane;
+}
+
+/// The mask of all that the forward stores, where each lane is computed by itself: beyond it, nobody sees what was drawn. Else NULL.
+static Value *mask_of_choice(const Differentiation *state, const Op *store, const Value *value,
+                             const Map *ours) {
+    bool is_by_lane = true;
+    CommonMask common = {.ours = ours, .own = store, .is_common = true};
+    if (value->type.element.code != DTYPE_INT1) return NULL;
+    region_walk(state->primal->body, visit_joint, &is_by_lane);
+    region_walk(state->backward->body, visit_mask, &common);
+    bool fits =
+        is_by_lane && common.is_common && common.mask && common.mask->type.rank == value->type.rank;
+    for (int i = 0; fits && i < value->type.rank; i++)
+        fits = poly_equal(common.mask->type.dims[i], value->type.dims[i]);
+    return fits ? common.mask : NULL;
+}
+
+static void load_instead(Differentiation *state, Op *store, Value *value, Value *mask) {
     Value *divisor = divisor_of(value);
     bool is_near = divisor && divisor->op && divisor->op->parent == store->parent;
     Builder builder = {.function = state->backward,
@@ -230,9 +279,11 @@ static void load_instead(Differentiation *state, Op *store, Value *value) {
     Map copies = map_new(state->arena);
     Value *address = value_at(&builder, store->operands[0], &copies, 0);
     if (!address) return;
-    Value *loaded = build(&builder, OP_LOAD, (Value *const[]){address}, 1);
-    Value *single = build_dtype(&builder, (DType){.code = DTYPE_FLOAT32});
-    loaded = build_binary(&builder, OP_CAST, loaded, single);
+    if (mask) mask = value_at(&builder, mask, &copies, 0);
+    Value *others = mask ? build_int(&builder, 0) : NULL;
+    Value *loaded = build(&builder, OP_LOAD, (Value *const[]){address, mask, others}, mask ? 3 : 1);
+    Value *type = build_dtype(&builder, value->type.element);
+    loaded = build_binary(&builder, OP_CAST, loaded, type);
     loaded->name = value->name;
     if (is_near) {
         Quotients quotients = {
@@ -262,6 +313,6 @@ void saved_values_load(Differentiation *state, const Map *ours) {
         // Lanes of a store that the author wrote may meet.
         bool is_alone = value && (value->type.rank == 0 || is_own_store(state, store));
         if (is_alone && stored_value_stays(state, store, value, true))
-            load_instead(state, store, value);
+            load_instead(state, store, value, mask_of_choice(state, store, value, ours));
     }
 }

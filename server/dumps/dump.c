@@ -11,6 +11,7 @@
 #include "autodiff/backward.h"
 #include "autodiff/passes.h"
 #include "autodiff/saving/saving.h"
+#include "autodiff/state/saved_parameters.h"
 #include "base/escape.h"
 #include "codeactions/codeactions.h"
 #include "features/features.h"
@@ -250,8 +251,8 @@ static void print_saved(const SavedValues *values, const Kernel *kernel) {
     for (LIST_EACH(int, i, *values)) {
         const SavedValue *saved = &values->items[i];
         if (strcmp(saved->kernel, kernel->function->name) != 0) continue;
-        put("\nthe forward also stores `%s` in `%s`: 4 bytes for each %s\n", saved->value,
-            saved->parameter, *saved->lanes ? "row" : "program");
+        put("\nthe forward also stores `%s` in `%s`: %s\n", saved->value, saved->parameter,
+            saved_size_text(saved));
     }
 }
 

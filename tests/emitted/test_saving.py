@@ -212,6 +212,57 @@ def test_gradients_are_those_without(name: str, tmp_path: Path, interpreter: Wor
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
 
 
+DRAWS = (Path(__file__).parent / "kernels" / "draws.py").read_text()
+ROW = random.uniform(-1, 1, (3, 21))
+DRAWN = {
+    "flat": (ROW,),
+    "unnamed": (ROW, random.uniform(-1, 1, (3, 21))),
+    "tiles": (ROW, random.uniform(-1, 1, (21,))),
+    "summed": (ROW,),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_what_was_drawn_is_kept(name: str, tmp_path: Path, interpreter: Worker) -> None:
+    """A byte for each lane; the backward draws nothing. Masked where lanes beyond the mask are seen by nobody."""
+    path = tmp_path / "source.py"
+    path.write_text(DRAWS)
+    found = []
+    for how in ("none", "auto"):
+        module = module_of(path, how, "--no-proof")
+        backward = module[module.index(f"def {name}_backward(") :]
+        backward = backward[: backward.index("class ")]
+        assert ("tl.rand" in backward) == (how == "none")
+        if how == "auto":
+            assert "1 byte for each lane" in module
+            before, _ = backward.split(".to(tl.int1)")
+            is_masked = "mask=" in before[before.rindex("tl.load(") :]
+            assert is_masked == (name != "summed")
+        result = call_function(
+            module,
+            f"run_{name}",
+            [*DRAWN[name], 0.4, 1234],
+            wrt=list(range(len(DRAWN[name]))),
+            grad_outputs=[np.cos(ROW)],
+            worker=interpreter,
+        )
+        found.append([*result.outputs, *result.gradients[: len(DRAWN[name])]])
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-7)
+    assert 0.1 < np.mean(found[0][0] == 0) < 0.9
+
+
+def test_what_was_drawn_is_proved_as_kept(tmp_path: Path, runner: Runner) -> None:
+    path = tmp_path / "source.py"
+    path.write_text(DRAWS[: DRAWS.index("@triton.jit\ndef unnamed")])
+    (params,) = derived(path, "--save", "auto")[1].values()
+    assert runner.ask("gradcheck", params)["status"] == "proved"
+    right = ", keep);" if ", keep);" in params["source"] else ", keep)"
+    assert params["source"].count(right) == 1
+    params = {**params, "source": params["source"].replace(right, right.replace("keep", "at > 3"))}
+    assert runner.ask("gradcheck", params)["status"] == "failed"
+
+
 @pytest.fixture(scope="module")
 def runner() -> Iterator[Runner]:
     runner = Runner()

@@ -80,6 +80,7 @@ static void pass_simplify(Differentiation *state) {
     function_settle_known_branches(state->primal);
     function_hoist(state->primal);
     if (tile_orders_straighten(state->arena, state->primal)) function_share(state->primal);
+    function_drop_dead(state->primal);  // what a loop carries and nobody reads has no adjoint
 }
 
 /// In a kernel for rows that one block holds: what loops over blocks do with it.

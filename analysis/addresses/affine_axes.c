@@ -247,8 +247,18 @@ static const Poly *magnitude(Arena *arena, const Poly *weight) {
     return poly_is_nonnegative(arena, negated) ? negated : NULL;
 }
 
-/// How far the lanes reach within the dimension, or NULL.
-static const Poly *lanes_reach(Analysis *analysis, const Poly *stride) {
+/// Whether a step goes over all that the mover reaches with steps of `weight`: it is a higher digit.
+static bool is_higher_digit(Analysis *analysis, const Poly *step, const Mover *mover,
+                            const Poly *weight) {
+    const Poly *ratio = poly_divide_exact(analysis->arena, step, weight);
+    return ratio && mover->extent &&
+           poly_is_nonnegative(analysis->arena,
+                               poly_subtract(analysis->arena, ratio, mover->extent));
+}
+
+/// How far the lanes reach within the dimension, or NULL. Not those whose steps go over all that `mover` (or NULL) reaches.
+static const Poly *lanes_reach(Analysis *analysis, const Poly *stride, const Mover *mover,
+                               const Poly *mover_weight) {
     const Affine *offset = &analysis->access->offset;
     const Poly *reach = poly_constant(analysis->arena, 0);
     const Poly *one = poly_constant(analysis->arena, 1);
@@ -258,6 +268,7 @@ static const Poly *lanes_reach(Analysis *analysis, const Poly *stride) {
         weight = magnitude(analysis->arena, weight);
         const Poly *dim = k < analysis->tile.rank ? analysis->tile.dims[k] : NULL;
         if (!weight || !dim) return NULL;
+        if (mover && is_higher_digit(analysis, weight, mover, mover_weight)) continue;
         reach = poly_add(
             analysis->arena, reach,
             poly_multiply(analysis->arena, weight, poly_subtract(analysis->arena, dim, one)));
@@ -440,6 +451,18 @@ static bool fits_below(Analysis *analysis, const Mover *mover, const Poly *outer
     return poly_is_nonnegative(arena, poly_subtract(arena, outer, reach));
 }
 
+/// The stride symbols of a weight but those that a number of values is made of.
+static const Poly *stride_but(Analysis *analysis, const Poly *weight, const Poly *extent) {
+    const Poly *stride = term_stride(analysis, &weight->terms[0]),
+               *rest = poly_constant(analysis->arena, 1);
+    for (int a = 0; a < stride->terms[0].atom_count; a++) {
+        Value *atom = stride->terms[0].atoms[a];
+        if (!poly_mentions(extent, atom))
+            rest = poly_multiply(analysis->arena, rest, poly_atom(analysis->arena, atom));
+    }
+    return rest;
+}
+
 /// Whether no mover outruns another one that is weighted by how often it runs: `pid * COUNT * B + i * B` of `range(COUNT + 1)` does.
 static bool counts_fit(Analysis *analysis) {
     Arena *arena = analysis->arena;
@@ -453,7 +476,10 @@ static bool counts_fit(Analysis *analysis) {
                 continue;
             outer = poly_multiply(arena, outer, high->step);
             inner = poly_multiply(arena, inner, low->step);
-            if (!poly_is_zero(inner) && counts_by_weight(outer, inner, low->extent) &&
+            bool is_one_dimension = !poly_is_zero(inner) && !poly_is_zero(outer) &&
+                                    poly_equal(stride_but(analysis, outer, low->extent),
+                                               stride_but(analysis, inner, low->extent));
+            if (is_one_dimension && counts_by_weight(outer, inner, low->extent) &&
                 !fits_below(analysis, low, outer, inner))
                 return false;
         }
@@ -471,8 +497,8 @@ static bool owns_directly(Analysis *analysis, const Mover *mover) {
     const Poly *weight = part_in(analysis, coefficient, stride);
     if (!poly_equal(poly_multiply(arena, weight, stride), coefficient)) return false;  // a diagonal
     weight = magnitude(arena, poly_multiply(arena, weight, mover->step));
-    const Poly *reach = lanes_reach(analysis, stride);
-    if (!weight || !reach || shares_a_dimension(analysis, mover)) return false;
+    const Poly *reach = weight ? lanes_reach(analysis, stride, mover, weight) : NULL;
+    if (!reach || shares_a_dimension(analysis, mover)) return false;
     if (meets_others(analysis, mover, stride) || !counts_fit(analysis)) return false;
     if (poly_is_zero(reach) && steps_over_lanes(analysis, stride, weight)) return false;
     const Poly *one = poly_constant(arena, 1);
@@ -489,10 +515,7 @@ static bool owns_directly(Analysis *analysis, const Mover *mover) {
         if (!other->is_axis) continue;
         other_weight = magnitude(arena, poly_multiply(arena, other_weight, other->step));
         if (!other_weight) return false;
-        const Poly *ratio = poly_divide_exact(arena, other_weight, weight);
-        if (ratio && mover->extent &&
-            poly_is_nonnegative(arena, poly_subtract(arena, ratio, mover->extent)))
-            continue;  // coarser: a higher digit
+        if (is_higher_digit(analysis, other_weight, mover, weight)) continue;
         if (!other->extent) return false;
         reach =
             poly_add(arena, reach,
@@ -603,7 +626,7 @@ static bool loop_is_aligned(Analysis *analysis, const Mover *mover) {
     const Poly *coefficient, *rest;
     if (poly_split(arena, analysis->base, mover->atom, &coefficient, &rest) && coefficient->count) {
         const Poly *stride = term_stride(analysis, &coefficient->terms[0]);
-        const Poly *reach = lanes_reach(analysis, stride);
+        const Poly *reach = lanes_reach(analysis, stride, NULL, NULL);
         const Poly *tile = reach ? poly_add(arena, reach, poly_constant(arena, 1)) : NULL;
         if (tile && poly_equal(coefficient, stride) && poly_divide_exact(arena, unit, tile))
             unit = tile;

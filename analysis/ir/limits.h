@@ -25,6 +25,10 @@ enum {
     ADDRESS_MOST_MOVERS = 32,
     /// Values of which an address takes the rest of a division, so that it wraps. Beyond: an address that is not known.
     ADDRESS_MOST_WRAPS = 4,
+    /// Quotients and remainders of one number that an index is a sum of, and loops around it. Beyond: an index that is not known.
+    ADDRESS_MOST_DIGITS = 8,
+    /// Where such digits begin and end.
+    ADDRESS_MOST_PLACES = 3 * ADDRESS_MOST_DIGITS,
     /// Parts that a mask is an `and` of: both ends of each dimension. Beyond: a mask that is not understood.
     MASK_MOST_PARTS = 2 * TYPE_MAX_RANK,
     /// Sets of elements that a mask along one axis leaves out of a tile: one an axis, and those that it does not leave out.

@@ -12,8 +12,17 @@ typedef struct FlatDigit {
     const Poly *weight;
 } FlatDigit;
 
-/// An address has few terms; one that doubles itself has more than can be walked, and is not understood.
-enum { MOST_STEPS = 256 };
+enum {
+    MOST_STEPS = 256,  // an address has few terms; one that doubles itself is not understood
+    MOST_LOOPS = 3,    // around an access, whose variables are digits, too
+};
+
+/// One digit between two of the numbers that the others begin and end at.
+typedef struct DigitRange {
+    const Poly *low;
+    const Poly *extent;  // NULL: as many as there are
+    const Poly *weight;
+} DigitRange;
 
 typedef struct DigitSum {
     Arena *arena;
@@ -21,9 +30,12 @@ typedef struct DigitSum {
     int steps;  // taken so far
     Value *parameter;
     Value *number;  // whose digits they are
-    FlatDigit digits[ADDRESS_MOST_WRAPS];
+    FlatDigit digits[ADDRESS_MOST_DIGITS];
     int count;
     const Poly *base;
+    Value *variables[MOST_LOOPS];  // of loops
+    DigitRange loops[MOST_LOOPS];
+    int loop_count;
 } DigitSum;
 
 /* ---- an address as a sum of digits ---- */
@@ -35,7 +47,27 @@ static bool is_one(const Poly *poly) {
     return poly_is_constant(poly, &number) && number == 1;
 }
 
+/// Whether nothing but loops whose length is known make the number vary within a launch.
+static bool is_fixed_but_for_loops(Arena *arena, const Poly *poly) {
+    for (int t = 0; t < poly->count; t++)
+        for (int a = 0; a < poly->terms[t].atom_count; a++) {
+            Value *atom = poly->terms[t].atoms[a];
+            if (!value_is_loop_variable(atom) && !poly_is_fixed(arena, poly_atom(arena, atom)))
+                return false;
+        }
+    return true;
+}
+
 /// A number that is the same for all programs and lanes; NULL for others.
+static const Poly *even_number(const DigitSum *sum, Value *value) {
+    Affine form = affine_by(sum->former, value);
+    if (!form.known || form.wrapped) return NULL;
+    for (int k = 0; k < form.rank; k++)
+        if (!poly_is_zero(form.lane[k])) return NULL;
+    return is_fixed_but_for_loops(sum->arena, form.base) ? form.base : NULL;
+}
+
+/// The same in each iteration, too.
 static const Poly *fixed_number(const DigitSum *sum, Value *value) {
     Affine form = affine_by(sum->former, value);
     if (!form.known || form.wrapped) return NULL;
@@ -95,7 +127,7 @@ static bool add_digit(DigitSum *sum, Value *value, const Poly *weight) {
     Value *number;
     FlatDigit digit;
     if (!find_digit(sum, value, &number, &digit) || number != sum->number ||
-        sum->count == ADDRESS_MOST_WRAPS)
+        sum->count == ADDRESS_MOST_DIGITS)
         return false;
     digit.weight = weight;
     sum->digits[sum->count++] = digit;
@@ -104,7 +136,7 @@ static bool add_digit(DigitSum *sum, Value *value, const Poly *weight) {
 
 static bool add_terms(DigitSum *sum, Value *value, const Poly *weight) {
     if (!weight || sum->steps++ >= MOST_STEPS) return false;
-    const Poly *fixed = value->type.kind == TYPE_POINTER ? NULL : fixed_number(sum, value);
+    const Poly *fixed = value->type.kind == TYPE_POINTER ? NULL : even_number(sum, value);
     if (fixed) {
         fixed = poly_multiply(sum->arena, fixed, weight);
         if (fixed) sum->base = poly_add(sum->arena, sum->base, fixed);
@@ -139,13 +171,45 @@ static bool add_terms(DigitSum *sum, Value *value, const Poly *weight) {
     }
 }
 
+/// Takes the variable of a loop out of the base: it is a digit of its own. False where nobody knows how many values it has.
+static bool take_loop(DigitSum *sum, Value *variable) {
+    Arena *arena = sum->arena;
+    const Op *loop = variable->region->parent;
+    const Poly *weight, *rest, *bounds[3];
+    if (sum->loop_count == MOST_LOOPS || !poly_split(arena, sum->base, variable, &weight, &rest) ||
+        !poly_is_fixed(arena, weight))
+        return false;
+    for (int i = 0; i < 3; i++) {
+        bounds[i] = value_poly(arena, loop->operands[i]);
+        if (!poly_is_fixed(arena, bounds[i])) return false;
+    }
+    if (!is_one(bounds[2]) || !poly_is_zero(bounds[0])) return false;
+    sum->base = rest;
+    sum->variables[sum->loop_count] = variable;
+    sum->loops[sum->loop_count++] =
+        (DigitRange){.low = one(arena), .extent = bounds[1], .weight = weight};
+    return true;
+}
+
+static bool take_loops(DigitSum *sum) {
+    for (int t = 0; t < sum->base->count; t++)
+        for (int a = 0; a < sum->base->terms[t].atom_count; a++) {
+            Value *atom = sum->base->terms[t].atoms[a];
+            if (!value_is_loop_variable(atom)) continue;
+            if (!take_loop(sum, atom)) return false;
+            t = -1;  // the base has other terms now
+            break;
+        }
+    return true;
+}
+
 static bool find_sum(Arena *arena, Op *access, DigitSum *sum) {
     Value *address = access->operands[0];
     *sum = (DigitSum){.arena = arena, .former = former_new(arena), .base = poly_constant(arena, 0)};
     if (address->type.kind != TYPE_POINTER) return false;
     sum->number = find_number(sum, address);
     sum->steps = 0;
-    return sum->number && add_terms(sum, address, one(arena)) && sum->parameter;
+    return sum->number && add_terms(sum, address, one(arena)) && sum->parameter && take_loops(sum);
 }
 
 /* ---- the number ---- */
@@ -181,8 +245,17 @@ static bool steps_by_own_lengths(Type tile, const Poly *poly) {
     return true;
 }
 
+/// Whether the address has the loop's variable for a digit.
+static bool is_own_loop(const DigitSum *sum, const Axis *axis) {
+    for (int i = 0; i < sum->loop_count && !axis->is_program; i++)
+        if (sum->variables[i]->region->parent == axis->loop) return true;
+    return false;
+}
+
 /// Whether the number differs from lane to lane, from iteration to iteration and from program to program, and is never below 0.
-static bool counts_elements(Arena *arena, const FunctionAxes *around, Op *access, Value *number) {
+static bool counts_elements(Arena *arena, const FunctionAxes *around, Op *access,
+                            const DigitSum *sum) {
+    Value *number = sum->number;
     Type type = access->operands[0]->type;
     Affine form = affine_of(arena, number);
     if (!form.known || form.wrapped || form.rank != type.rank || number->type.rank != type.rank)
@@ -199,23 +272,14 @@ static bool counts_elements(Arena *arena, const FunctionAxes *around, Op *access
     AxisDependence dependence[ACCESS_MOST_AXES];
     int count = access_axes(arena, around, &counted, axes, dependence, ACCESS_MOST_AXES);
     for (int i = 0; i < count; i++)
-        if (dependence[i] != AXIS_OWNED) return false;
+        if (dependence[i] != AXIS_OWNED && !is_own_loop(sum, &axes[i])) return false;
     return offset_lanes_are_apart(arena, type, &counted);
 }
 
 /* ---- the digits ---- */
 
-/// One digit between two of the numbers that the others begin and end at.
-typedef struct DigitRange {
-    const Poly *low;
-    const Poly *extent;  // NULL: as many as there are
-    const Poly *weight;
-} DigitRange;
-
-enum { MOST_PLACES = 2 * ADDRESS_MOST_WRAPS + 1 };
-
 typedef struct DigitPlaces {
-    DigitRange items[MOST_PLACES];
+    DigitRange items[ADDRESS_MOST_PLACES];
     int count;
 } DigitPlaces;
 
@@ -228,7 +292,7 @@ static bool add_boundary(Arena *arena, DigitPlaces *places, const Poly *low) {
         if (poly_divide_exact(arena, other, low)) break;
         if (!poly_divide_exact(arena, low, other)) return false;
     }
-    if (places->count == MOST_PLACES) return false;
+    if (places->count == ADDRESS_MOST_PLACES) return false;
     for (int i = places->count++; i > at; i--) places->items[i] = places->items[i - 1];
     places->items[at] = (DigitRange){.low = low, .weight = poly_constant(arena, 0)};
     return true;
@@ -319,7 +383,7 @@ static bool steps_are_apart(Arena *arena, DigitRange *items, int count) {
 
 /// Whether different digits are different elements: within each dimension, and the dimensions are apart.
 static bool places_are_told_apart(Arena *arena, DigitPlaces *places) {
-    const Poly *strides[MOST_PLACES];
+    const Poly *strides[ADDRESS_MOST_PLACES];
     for (int i = 0; i < places->count; i++) {
         const Poly *weight = places->items[i].weight;
         if (poly_is_zero(weight) || stride_may_vanish(weight)) return false;
@@ -331,7 +395,7 @@ static bool places_are_told_apart(Arena *arena, DigitPlaces *places) {
                 return false;
     }
     for (int i = 0; i < places->count; i++) {
-        DigitRange same[MOST_PLACES];
+        DigitRange same[ADDRESS_MOST_PLACES];
         int count = 0;
         for (int k = 0; k < places->count; k++) {
             if (!poly_equal(strides[i], strides[k])) continue;
@@ -344,11 +408,47 @@ static bool places_are_told_apart(Arena *arena, DigitPlaces *places) {
     return true;
 }
 
+static bool add_range(DigitPlaces *places, DigitRange range) {
+    if (places->count == ADDRESS_MOST_PLACES) return false;
+    places->items[places->count++] = range;
+    return true;
+}
+
+static bool add_loops(const DigitSum *sum, DigitPlaces *places) {
+    for (int i = 0; i < sum->loop_count; i++)
+        if (!add_range(places, sum->loops[i])) return false;
+    return true;
+}
+
+/// A fixed distance, as digits of which two accesses have the one or the other: one for each stride that it goes along.
+static bool add_distance(Arena *arena, DigitPlaces *places, const Poly *distance) {
+    const DigitPlaces before = *places;
+    const Poly *left = distance;
+    while (left->count) {
+        const Poly *stride = own_stride(arena, &before, &(Poly){1, left->terms});
+        const Poly *part = poly_constant(arena, 0), *rest = part;
+        for (int t = 0; t < left->count; t++) {
+            const Poly *term = &(Poly){1, &left->terms[t]};
+            bool is_along = poly_equal(own_stride(arena, &before, term), stride);
+            if (is_along)
+                part = poly_add(arena, part, term);
+            else
+                rest = poly_add(arena, rest, term);
+        }
+        if (!poly_is_nonnegative(arena, part))
+            part = poly_subtract(arena, poly_constant(arena, 0), part);
+        DigitRange range = {.low = one(arena), .extent = poly_constant(arena, 2), .weight = part};
+        if (!add_range(places, range)) return false;
+        left = rest;
+    }
+    return true;
+}
+
 bool digits_are_private(Arena *arena, const FunctionAxes *around, Op *access) {
     DigitSum sum;
     DigitPlaces places;
     return find_sum(arena, access, &sum) && find_places(&sum, &places) &&
-           counts_elements(arena, around, access, sum.number) &&
+           counts_elements(arena, around, access, &sum) && add_loops(&sum, &places) &&
            places_are_told_apart(arena, &places);
 }
 
@@ -358,25 +458,26 @@ bool digits_are_apart(Arena *arena, const FunctionAxes *around, Op *a, Op *b) {
     if (!find_sum(arena, a, &first) || !find_sum(arena, b, &second) ||
         first.parameter != second.parameter || first.number != second.number ||
         !find_places(&first, &places) || !find_places(&second, &others) ||
-        places.count != others.count || places.count == MOST_PLACES)
+        places.count != others.count || first.loop_count != second.loop_count)
         return false;
+    for (int i = 0; i < first.loop_count; i++)
+        if (first.variables[i] != second.variables[i] ||
+            !poly_equal(first.loops[i].weight, second.loops[i].weight))
+            return false;
     for (int i = 0; i < places.count; i++)
         if (!poly_equal(places.items[i].low, others.items[i].low) ||
             !poly_equal(places.items[i].weight, others.items[i].weight))
             return false;
     const Poly *distance = poly_subtract(arena, second.base, first.base);
-    if (!poly_is_nonnegative(arena, distance))
-        distance = poly_subtract(arena, first.base, second.base);
-    places.items[places.count++] =
-        (DigitRange){.low = one(arena), .extent = poly_constant(arena, 2), .weight = distance};
-    return counts_elements(arena, around, a, first.number) &&
-           counts_elements(arena, around, b, first.number) && places_are_told_apart(arena, &places);
+    return !poly_is_zero(distance) && counts_elements(arena, around, a, &first) &&
+           counts_elements(arena, around, b, &second) && add_distance(arena, &places, distance) &&
+           add_loops(&first, &places) && places_are_told_apart(arena, &places);
 }
 
 int digits_steps(Arena *arena, Op *access, DigitStep *steps, int capacity, const Poly **base) {
     DigitSum sum;
     DigitPlaces places;
-    if (!find_sum(arena, access, &sum) || !find_places(&sum, &places)) return -1;
+    if (!find_sum(arena, access, &sum) || sum.loop_count || !find_places(&sum, &places)) return -1;
     for (int i = 0; i < places.count && i < capacity; i++)
         steps[i] = (DigitStep){places.items[i].extent, places.items[i].weight};
     if (base) *base = sum.base;
@@ -393,8 +494,8 @@ static bool digits_have_no_strides(Arena *arena, const DigitPlaces *all, const D
 bool digits_own(Arena *arena, Op *access, OwnDigits *own) {
     DigitSum sum;
     DigitPlaces places = {.count = 0}, owners = {.count = 0};
-    if (!find_sum(arena, access, &sum) || !add_boundary(arena, &places, one(arena)) ||
-        !add_places(&sum, &places))
+    if (!find_sum(arena, access, &sum) || sum.loop_count ||
+        !add_boundary(arena, &places, one(arena)) || !add_places(&sum, &places))
         return false;
     int end = -1;
     for (int i = 0; i < places.count; i++) {

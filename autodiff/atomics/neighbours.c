@@ -5,28 +5,17 @@
 #include "analysis/addresses/affine.h"
 #include "analysis/addresses/affine_axes.h"
 #include "analysis/build/build.h"
-#include "analysis/build/clone.h"
 #include "analysis/build/value_poly.h"
 #include "analysis/ir/type.h"
 #include "autodiff/addresses/place.h"
-#include "autodiff/rewrite/copying.h"
+#include "autodiff/atomics/readers.h"
 #include "autodiff/rewrite/order.h"
-#include "autodiff/rewrite/rewrite.h"
 
 enum {
     MOST_READS = 8,     // of one tensor: beyond, atomics stay
     MOST_COPIED = 128,  // values that each of them is made of
     FURTHEST = 64,      // places apart
 };
-
-/// What numbers the owners: the programs along an axis, or all their lanes, `program * size + lane`.
-typedef struct Coordinate {
-    int axis;
-    Value *program;      // the id along the axis
-    const Poly *size;    // of a tile; NULL: programs are numbered
-    int lane;            // the dimension of the tile
-    const Poly *weight;  // what one step moves the address by
-} Coordinate;
 
 typedef struct Read {
     Accumulation *statement;
@@ -52,17 +41,8 @@ static bool differs(const Neighbours *all, Value *value) {
     return value_depends_on_axis(all->arena, value, all->coordinate.program);
 }
 
-/// Whether the value counts what owners are numbered by: `program * size + lane`, or the id itself.
-static bool is_coordinate(const Neighbours *all, Value *value) {
-    const Coordinate *coordinate = &all->coordinate;
-    if (!coordinate->size) return value_is_program_id(value, coordinate->axis);
-    if (value->type.kind != TYPE_NUMBER || value->type.rank != 1) return false;
-    Affine affine = affine_of(all->arena, value);
-    int64_t one;
-    return affine.known && !affine.wrapped && affine.rank == 1 &&
-           poly_is_constant(affine.lane[0], &one) && one == 1 &&
-           poly_equal(affine.base, poly_multiply(all->arena, coordinate->size,
-                                                 poly_atom(all->arena, coordinate->program)));
+static bool is_coordinate(const Neighbours *all, const Value *value) {
+    return value_is_coordinate(all->arena, &all->coordinate, value);
 }
 
 /// How many steps of the coordinate lie between two addresses; false where these are no whole steps.
@@ -116,96 +96,15 @@ static bool set_coordinate(Neighbours *all, int axis, int lane) {
     return size && poly_equal(weight, poly_multiply(all->arena, size, access.offset.lane[lane]));
 }
 
-/* ---- what readers compute ---- */
-
-/// What another reader adds, at the builder's place.
-typedef struct OtherReader {
-    const Neighbours *all;
-    Builder *builder;
-    Map copies;
-    Value *inside;  // whether the reader is one of the launch: for a program, or for each lane
-    int64_t distance;
-    int left;
-} OtherReader;
-
 static Value *moved(Builder *b, Value *coordinate, int64_t distance) {
     return distance < 0 ? build_binary(b, OP_ADD, coordinate, build_int(b, -distance))
                         : build_binary(b, OP_SUB, coordinate, build_int(b, distance));
 }
 
-static Value *and_also(Builder *b, Value *a, Value *also) {
-    return a && also ? build_binary(b, OP_AND, a, also) : a ? a : also;
-}
-
 /// A condition on the coordinate for a tile of so many axes. NULL where that is another tile than what is added.
 static Value *spread(const Neighbours *all, Builder *b, Value *condition, int rank) {
-    const Coordinate *coordinate = &all->coordinate;
-    if (!coordinate->size || rank == 1) return condition;
-    if (rank != all->reads[all->own].statement->op->operands[0]->type.rank) return NULL;
-    for (int i = 0; i < rank; i++)
-        if (i != coordinate->lane)
-            condition = build_binary(b, OP_EXPAND_DIMS, condition, build_int(b, i));
-    return condition;
-}
-
-/// A load for the other reader, who may be none of the launch.
-static Value *load_inside(OtherReader *reader, const Op *op) {
-    Builder *b = reader->builder;
-    Value *operands[OPERATION_MOST_OPERANDS] = {0};
-    if (op->operand_count > OPERATION_MOST_OPERANDS ||
-        !op_is_stable_load(reader->all->state->backward, op))
-        return NULL;
-    for (int i = 0; i < op->operand_count; i++)
-        if (op->operands[i]) operands[i] = value_mapped(&reader->copies, op->operands[i]);
-    Value *mask = access_mask(op);
-    mask = mask ? operands[1] : NULL;
-    Value *inside = spread(reader->all, b, reader->inside, operands[0]->type.rank);
-    if (!inside) return NULL;
-    bool is_float = dtype_is_float(op->results[0]->type.element);
-    if (!mask) operands[2] = is_float ? build_float(b, 0.0) : build_int(b, 0);
-    operands[1] = and_also(b, mask, inside);
-    return build(b, OP_LOAD, operands, op->operand_count > 3 ? op->operand_count : 3);
-}
-
-static Value *for_reader(OtherReader *reader, Value *value);
-
-/// The same operation of what the other reader has; the value itself where that is the same. NULL where it cannot be made.
-static Value *op_for_reader(OtherReader *reader, Value *value) {
-    const Op *op = value->op;
-    const Coordinate *coordinate = &reader->all->coordinate;
-    bool is_other = false;
-    if (op->code == OP_PROGRAM_ID) return differs(reader->all, value) ? NULL : value;
-    if (op->code == OP_ARANGE)  // it may number the lanes that are to be moved
-        return coordinate->size && poly_equal(value->type.dims[0], coordinate->size) ? NULL : value;
-    if (op->region_count || op->result_count != 1)
-        return coordinate->size || differs(reader->all, value) ? NULL : value;
-    for (int i = 0; i < op->operand_count; i++) {
-        if (!op->operands[i]) continue;
-        Value *operand = for_reader(reader, op->operands[i]);
-        if (!operand) return NULL;
-        is_other = is_other || operand != op->operands[i];
-        map_set_pointer(&reader->copies, op->operands[i], operand);
-    }
-    if (!is_other) return value;
-    if (op->code == OP_TILE_INDEX) return value_mapped(&reader->copies, op->operands[0]);
-    if (op->code == OP_LOAD) return load_inside(reader, op);
-    if (!op_is_by_element(op)) return NULL;
-    op_clone(reader->builder, op, &reader->copies);
-    return map_get_pointer(&reader->copies, value);
-}
-
-static Value *for_reader(OtherReader *reader, Value *value) {
-    Value *known = map_get_pointer(&reader->copies, value);
-    if (known || value->constant) return known ? known : value;
-    if (is_coordinate(reader->all, value)) {
-        known = moved(reader->builder, value, reader->distance);
-    } else if (!value->op) {
-        known = differs(reader->all, value) ? NULL : value;
-    } else if (reader->left-- > 0) {
-        known = op_for_reader(reader, value);
-    }
-    if (known) map_set_pointer(&reader->copies, value, known);
-    return known;
+    int added = all->reads[all->own].statement->op->operands[0]->type.rank;
+    return coordinate_spread(b, &all->coordinate, condition, rank, added);
 }
 
 /* ---- who has an owner ---- */
@@ -323,13 +222,6 @@ static bool find_ends(Neighbours *all, int *ends) {
 
 /* ---- the new statement ---- */
 
-/// How far the coordinate goes.
-static Value *build_end(const Neighbours *all, Builder *b) {
-    Value *programs = build_unary(b, OP_NUM_PROGRAMS, build_int(b, all->coordinate.axis));
-    const Poly *size = all->coordinate.size;
-    return size ? build_binary(b, OP_MUL, programs, build_poly(b, size)) : programs;
-}
-
 static Value *find_coordinate(const Neighbours *all, Value *value, int *left) {
     if (!value || (*left)-- <= 0) return NULL;
     if (is_coordinate(all, value)) return value;
@@ -372,19 +264,23 @@ static bool make_term(Neighbours *all, Builder *b, Value *coordinate, const Read
     const Op *op = read->statement->op;
     *term = (ReaderTerm){op->operands[1], access_mask(op)};
     if (read->distance == 0) return true;
-    OtherReader reader = {.all = all,
+    OtherReader reader = {.function = all->state->backward,
                           .builder = b,
+                          .coordinates = &all->coordinate,
+                          .count = 1,
+                          .rank = op->operands[0]->type.rank,
+                          .numbers = {moved(b, coordinate, read->distance)},
                           .copies = map_new(all->arena),
-                          .distance = read->distance,
                           .left = MOST_COPIED};
-    Value *number = for_reader(&reader, coordinate);
-    reader.inside = read->distance < 0 ? build_binary(b, OP_LT, number, build_end(all, b))
-                                       : build_binary(b, OP_GE, number, build_int(b, 0));
-    Value *inside = spread(all, b, reader.inside, op->operands[0]->type.rank);
-    Value *mask = term->mask ? for_reader(&reader, term->mask) : NULL;
+    Value *number = reader.numbers[0];
+    reader.inside[0] = read->distance < 0
+                           ? build_binary(b, OP_LT, number, coordinate_end(b, &all->coordinate))
+                           : build_binary(b, OP_GE, number, build_int(b, 0));
+    Value *inside = spread(all, b, reader.inside[0], reader.rank);
+    Value *mask = term->mask ? reader_value(&reader, term->mask) : NULL;
     if (!inside || (term->mask && !mask)) return false;
-    term->value = for_reader(&reader, term->value);
-    term->mask = and_also(b, mask, inside);
+    term->value = reader_value(&reader, term->value);
+    term->mask = conditions_both(b, mask, inside);
     return term->value != NULL;
 }
 
@@ -414,10 +310,12 @@ static Op *add_at(Builder *b, const Op *op, Value *value, Value *mask) {
 static Op *keep_end(const Neighbours *all, Builder *b, Value *coordinate, const Read *read) {
     const Op *op = read->statement->op;
     Value *place = moved(b, coordinate, -read->distance);
-    Value *is_out = read->falls_below ? build_binary(b, OP_LT, place, build_int(b, 0))
-                                      : build_binary(b, OP_GE, place, build_end(all, b));
+    Value *is_out = read->falls_below
+                        ? build_binary(b, OP_LT, place, build_int(b, 0))
+                        : build_binary(b, OP_GE, place, coordinate_end(b, &all->coordinate));
     is_out = spread(all, b, is_out, op->operands[0]->type.rank);
-    return is_out ? add_at(b, op, op->operands[1], and_also(b, access_mask(op), is_out)) : NULL;
+    return is_out ? add_at(b, op, op->operands[1], conditions_both(b, access_mask(op), is_out))
+                  : NULL;
 }
 
 static bool is_in_one_region(const Neighbours *all) {

@@ -11,6 +11,7 @@
 #include "autodiff/addresses/place.h"
 #include "autodiff/atomics/neighbours.h"
 #include "autodiff/atomics/picked.h"
+#include "autodiff/atomics/taps.h"
 #include "autodiff/atomics/unwrap.h"
 #include "autodiff/rewrite/order.h"
 #include "autodiff/schedule/sink.h"
@@ -146,6 +147,22 @@ static bool store_neighbours(Differentiation *state, Accumulation *group, int co
     return left > 0;
 }
 
+static bool statement_is_private(Differentiation *state, const Accumulation *statement) {
+    GradientSharing sharing = statement_sharing(state, statement);
+    return sharing.is_private && !sharing_is_told(&sharing);
+}
+
+/// Statements that meet because they read at shifted places become one plain store of the owner. False where they stay.
+static bool store_taps(Differentiation *state, const Accumulation *group, int count) {
+    if (group_is_private(state, group, count)) return false;
+    Accumulation own = group[0];
+    own.op = taps_gather(state, group, count, statement_is_private);
+    if (!own.op) return false;
+    for (int i = 0; i < count; i++) op_remove(group[i].op);
+    make_store(&own, state->backward);
+    return true;
+}
+
 /// A barrier in front of an operation, where none is there.
 static void wait_before(Differentiation *state, Op *op) {
     if (op->previous && op->previous->code == OP_DEBUG_BARRIER) return;
@@ -181,7 +198,7 @@ static void schedule_group(Differentiation *state, Gradient *gradient, Accumulat
     int left = fold_picked(state, gradient, group, count);
     if (left > 0) count = left;
     gradient->range = group[0].range;
-    if (store_neighbours(state, group, count)) return;
+    if (store_neighbours(state, group, count) || store_taps(state, group, count)) return;
     Pair *pairs = ARENA_ARRAY(state->arena, Pair, count * count + 1);
     const Op **told_by = ARENA_ARRAY(state->arena, const Op *, count *count + 1);
     for (int i = 0; i < count; i++) {

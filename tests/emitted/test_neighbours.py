@@ -18,8 +18,20 @@ ATOMICS = {
         "elements_beside": 0,
         "rows_of_a_tile": 0,
         "scales_of_two_rows": 1,  # programs of one image meet
-        "other_batch_behind": 1,  # nobody knows whether the grid has the row behind the last
+        "other_batch_behind": 0,  # the grid has the row behind, too: the launch says so
         "sum_of_neighbours": 1,  # each reader would sum its row once more
+    },
+    "taps.py": {
+        "last_elements": 0,
+        "causal": 0,
+        "along_time": 0,
+        "around": 0,
+        "differences": 0,
+        "before_in_time": 0,
+        "dilated": 0,
+        "valid": 1,  # the last elements of a row have no owner
+        "around_some": 1,  # nor has what the grid leaves out
+        "shifted_by": 0,
     },
     "own_slices.py": {
         "one_scale": 0,
@@ -51,6 +63,32 @@ TOKEN_SHIFT = """
                 dbefore = tl.where(keep & (dy_step % T > 0) & inside, dbefore, 0.0)
                 tl.store(dx_ptr + dy_offset + c, dbefore + dx, mask=keep)
 """
+
+
+# What a person would write for the mean of the last elements of a row.
+LAST_ELEMENTS = """
+    for k in tl.static_range(W):
+        dy_offsets = t + k
+        dy_1 = tl.load(
+            dy + dy_offset + dy_offsets,
+            mask=(dy_offsets < n) & (dy_offsets < offset),
+            other=0.0,
+        )
+        grad = dy_1.to(tl.float32)
+        dtotal_1 = grad / W
+        dtotal += dtotal_1
+    tl.store(dx + dy_offset + t, dtotal, mask=t < n)
+"""
+
+
+def test_an_element_sums_over_the_taps_that_read_it() -> None:
+    text = tad("--backward", f"{FOLDER}/taps.py:last_elements").stdout
+    assert LAST_ELEMENTS in text
+    text = tad("--backward", f"{FOLDER}/taps.py:along_time").stdout
+    backward = text[text.index("def along_time_backward") : text.index("class ")]
+    # a reader's own loop stands in one over readers that is not unrolled: else there would be the square of the taps
+    assert backward.count("in range(K)") == 1
+    assert backward.count("tl.static_range(K)") == 3
 
 
 def test_a_row_takes_what_the_next_one_reads_of_it() -> None:

@@ -23,7 +23,18 @@ def keys_across(q, k, v, o, n_keys, D: tl.constexpr, BM: tl.constexpr, BN: tl.co
 
 @triton.jit
 def keys_by_strides(
-    q, k, v, o, stride_kn, stride_kd, stride_vn, stride_vd, n_keys, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr
+    q,
+    k,
+    v,
+    o,
+    stride_kn,
+    stride_kd,
+    stride_vn,
+    stride_vd,
+    n_keys,
+    D: tl.constexpr,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
 ):
     """The same where the launch says how keys and values lie."""
     m = tl.program_id(0) * BM + tl.arange(0, BM)
@@ -32,8 +43,12 @@ def keys_by_strides(
     acc = tl.zeros([BM, D], tl.float32)
     for start in range(0, n_keys, BN):
         n = start + tl.arange(0, BN)
-        keys = tl.load(k + n[None, :] * stride_kn + d[:, None] * stride_kd, mask=n[None, :] < n_keys, other=0.0)
-        values = tl.load(v + n[:, None] * stride_vn + d[None, :] * stride_vd, mask=n[:, None] < n_keys, other=0.0)
+        keys = tl.load(
+            k + n[None, :] * stride_kn + d[:, None] * stride_kd, mask=n[None, :] < n_keys, other=0.0
+        )
+        values = tl.load(
+            v + n[:, None] * stride_vn + d[None, :] * stride_vd, mask=n[:, None] < n_keys, other=0.0
+        )
         s = tl.dot(rows, keys, input_precision="ieee")
         acc += tl.dot(s * s, values, input_precision="ieee")
     tl.store(o + m[:, None] * D + d[None, :], acc)

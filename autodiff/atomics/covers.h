@@ -1,0 +1,13 @@
+// Inside autodiff/: whether a launch has a program, or a lane, for each number below a bound.
+#ifndef TAD_AUTODIFF_ATOMICS_COVERS_H
+#define TAD_AUTODIFF_ATOMICS_COVERS_H
+
+#include "autodiff/atomics/readers.h"
+
+/// Whether each launch of the file has as many programs, lanes, or both, as `bound` says: a grid of the bound itself, of
+/// `cdiv(bound, BLOCK)`, a block of `next_power_of_2(bound)`. False where that does not follow from what the launches pass.
+bool launches_cover(const Differentiation *state, const Coordinate *coordinate, const Poly *bound);
+/// Whether the number is 1 or more in each launch of the file, as far as these tell. `atom`: of the backward.
+bool launches_pass_positive(const Differentiation *state, const Value *atom);
+
+#endif

@@ -1,0 +1,279 @@
+// A value of one program and lane in; the same value of another program and lane out.
+#include "autodiff/atomics/readers.h"
+
+#include "analysis/addresses/affine.h"
+#include "analysis/build/build.h"
+#include "analysis/build/clone.h"
+#include "analysis/ir/loops.h"
+#include "analysis/ir/walk.h"
+#include "autodiff/addresses/place.h"
+#include "autodiff/rewrite/copying.h"
+#include "autodiff/rewrite/rewrite.h"
+
+Value *conditions_both(Builder *b, Value *a, Value *also) {
+    return a && also ? build_binary(b, OP_AND, a, also) : a ? a : also;
+}
+
+bool value_is_coordinate(Arena *arena, const Coordinate *coordinate, const Value *value) {
+    if (!coordinate->size) return value_is_program_id(value, coordinate->axis);
+    if (value->type.kind != TYPE_NUMBER || value->type.rank != 1) return false;
+    Affine affine = affine_of(arena, (Value *)(uintptr_t)value);
+    int64_t one;
+    if (!affine.known || affine.wrapped || affine.rank != 1 ||
+        !poly_is_constant(affine.lane[0], &one) || one != 1 ||
+        !poly_equal(value->type.dims[0], coordinate->size))
+        return false;
+    const Poly *base = coordinate->program ? poly_multiply(arena, coordinate->size,
+                                                           poly_atom(arena, coordinate->program))
+                                           : poly_constant(arena, 0);
+    return poly_equal(affine.base, base);
+}
+
+Value *coordinate_spread(Builder *b, const Coordinate *coordinate, Value *condition, int rank,
+                         int added_rank) {
+    if (!coordinate->size || rank == 1) return condition;
+    if (rank != added_rank) return NULL;
+    for (int i = 0; i < rank; i++)
+        if (i != coordinate->lane)
+            condition = build_binary(b, OP_EXPAND_DIMS, condition, build_int(b, i));
+    return condition;
+}
+
+Value *coordinate_end(Builder *b, const Coordinate *coordinate) {
+    Value *size = coordinate->size ? build_poly(b, coordinate->size) : NULL;
+    if (!coordinate->program) return size;
+    Value *programs = build_unary(b, OP_NUM_PROGRAMS, build_int(b, coordinate->axis));
+    return size ? build_binary(b, OP_MUL, programs, size) : programs;
+}
+
+/* ---- what is made of a coordinate ---- */
+
+typedef struct CoordinateSearch {
+    Arena *arena;
+    const Coordinate *coordinate;
+} CoordinateSearch;
+
+static bool visit_captured(void *context, Value *value) { return !walk_ask(context, value); }
+
+static intptr_t has_rule(ValueWalk *walk, const Value *value) {
+    const CoordinateSearch *search = walk->context;
+    if (!value || value->constant) return false;
+    if (value_is_coordinate(search->arena, search->coordinate, value)) return true;
+    return value->op && !op_walk_captured(value->op, visit_captured, walk);
+}
+
+bool value_has_coordinate(Arena *arena, const Coordinate *coordinate, const Value *value) {
+    const CoordinateSearch search = {arena, coordinate};
+    return walk_from(value, has_rule, true, &search);
+}
+
+/* ---- the same of another one ---- */
+
+static Arena *arena_of(const OtherReader *reader) { return reader->builder->function->arena; }
+
+/// Whether a program id that a coordinate counts is in the value by itself.
+static bool differs(const OtherReader *reader, const Value *value) {
+    for (int c = 0; c < reader->count; c++)
+        if (reader->numbers[c] && reader->coordinates[c].program &&
+            value_depends_on_axis(arena_of(reader), value, reader->coordinates[c].program))
+            return true;
+    return false;
+}
+
+/// Whether it numbers lanes that the reader has others of.
+static bool numbers_moved_lanes(const OtherReader *reader, const Value *value) {
+    for (int c = 0; c < reader->count; c++)
+        if (reader->numbers[c] && reader->coordinates[c].size &&
+            poly_equal(value->type.dims[0], reader->coordinates[c].size))
+            return true;
+    return false;
+}
+
+/// Whether the reader has something else there: a load of it is masked where it is none of the launch.
+static Value *inside_of(const OtherReader *reader, Builder *b, const Value *pointer, bool *fits) {
+    Value *all = NULL;
+    *fits = true;
+    for (int c = 0; c < reader->count; c++) {
+        const Coordinate *coordinate = &reader->coordinates[c];
+        if (!reader->inside[c] || !value_has_coordinate(arena_of(reader), coordinate, pointer))
+            continue;
+        Value *inside =
+            coordinate_spread(b, coordinate, reader->inside[c], pointer->type.rank, reader->rank);
+        if (!inside) *fits = false;
+        all = conditions_both(b, all, inside);
+    }
+    return all;
+}
+
+/// A load for the other reader, who may be none of the launch.
+static Value *load_inside(const OtherReader *reader, Builder *b, const Op *op) {
+    Value *operands[OPERATION_MOST_OPERANDS] = {0};
+    bool fits;
+    if (op->operand_count > OPERATION_MOST_OPERANDS || !op_is_stable_load(reader->function, op))
+        return NULL;
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i]) operands[i] = value_mapped(&reader->copies, op->operands[i]);
+    Value *inside = inside_of(reader, b, op->operands[0], &fits);
+    if (!fits) return NULL;
+    if (!inside) return build(b, OP_LOAD, operands, op->operand_count);
+    Value *mask = access_mask(op) ? operands[1] : NULL;
+    bool is_float = dtype_is_float(op->results[0]->type.element);
+    if (!mask) operands[2] = is_float ? build_float(b, 0.0) : build_int(b, 0);
+    operands[1] = conditions_both(b, mask, inside);
+    return build(b, OP_LOAD, operands, op->operand_count > 3 ? op->operand_count : 3);
+}
+
+/// The operands' values of the reader. False where one cannot be made; `is_other` where one is another.
+static bool take(OtherReader *reader, Value *value, bool *is_other) {
+    Value *own = reader_value(reader, value);
+    if (!own) return false;
+    *is_other = *is_other || own != value;
+    map_set_pointer(&reader->copies, value, own);
+    return true;
+}
+
+typedef struct Captured {
+    OtherReader *reader;
+    bool is_other;
+} Captured;
+
+static bool take_captured(void *context, Value *value) {
+    Captured *captured = context;
+    return take(captured->reader, value, &captured->is_other);
+}
+
+typedef struct LoopCopy {
+    const OtherReader *reader;
+    bool fits;
+} LoopCopy;
+
+static bool takes_tile(const Op *op) {
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i] && op->operands[i]->type.rank > 0) return true;
+    return false;
+}
+
+/// Whether an op within another numbers nothing that the reader has others of.
+static bool visit_numbers(void *context, Op *op) {
+    LoopCopy *copy = context;
+    bool is_number = op->code == OP_PROGRAM_ID && differs(copy->reader, op->results[0]);
+    bool is_lanes = op->code == OP_ARANGE && numbers_moved_lanes(copy->reader, op->results[0]);
+    copy->fits = !is_number && !is_lanes;
+    return copy->fits;
+}
+
+/// Whether an op of a loop computes element by element.
+static bool visit_inner(void *context, Op *op) {
+    LoopCopy *copy = context;
+    bool is_for = op->code == OP_FOR || op->code == OP_STATIC_FOR || op->code == OP_YIELD;
+    bool is_load = op->code == OP_LOAD && op_is_stable_load(copy->reader->function, op);
+    bool is_plain = op_is_pure(op) && (!takes_tile(op) || op_is_by_element(op));
+    copy->fits = is_for || is_load || is_plain || op->code == OP_TILE_INDEX;
+    return copy->fits;
+}
+
+/// Masks a load that was copied along with its loop.
+static bool visit_load(void *context, Op *op) {
+    LoopCopy *copy = context;
+    if (op->code != OP_LOAD) return true;
+    Value *made = map_get_pointer(&copy->reader->copies, op->results[0]);
+    Builder b = *copy->reader->builder;
+    b.region = made->op->parent;
+    b.before = made->op;
+    Value *masked = load_inside(copy->reader, &b, op);
+    copy->fits = masked != NULL;
+    if (!masked || masked->op == made->op) return copy->fits;
+    masked->name = made->name;
+    region_replace_uses(b.region, made, masked);
+    op_remove(made->op);
+    return true;
+}
+
+static Value *loop_for_reader(OtherReader *reader, Value *value) {
+    const Op *op = value->op;
+    Captured captured = {reader, reader->nest && op_is_within(op, reader->nest)};
+    LoopCopy copy = {reader, true};
+    for (int r = 0; r < op->region_count && copy.fits; r++)
+        region_walk(op->regions[r], visit_numbers, &copy);
+    if (!copy.fits || !op_walk_captured(op, take_captured, &captured)) return NULL;
+    if (!captured.is_other) return value;
+    if (op->code != OP_FOR && op->code != OP_STATIC_FOR) return NULL;
+    region_walk(op->regions[0], visit_inner, &copy);
+    if (!copy.fits) return NULL;
+    op_clone(reader->builder, op, &reader->copies);
+    region_walk(op->regions[0], visit_load, &copy);
+    return copy.fits ? map_get_pointer(&reader->copies, value) : NULL;
+}
+
+static Value *op_for_reader(OtherReader *reader, Value *value) {
+    const Op *op = value->op;
+    bool is_other = reader->nest && op_is_within(op, reader->nest) && !op_stays_at_start(op);
+    if (op->code == OP_PROGRAM_ID) return differs(reader, value) ? NULL : value;
+    if (op->code == OP_ARANGE && numbers_moved_lanes(reader, value)) return NULL;
+    if (op->region_count) return loop_for_reader(reader, value);
+    if (op->result_count != 1) return is_other || differs(reader, value) ? NULL : value;
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i] && !take(reader, op->operands[i], &is_other)) return NULL;
+    if (!is_other) return value;
+    if (op->code == OP_TILE_INDEX) return value_mapped(&reader->copies, op->operands[0]);
+    if (op->code == OP_LOAD) return load_inside(reader, reader->builder, op);
+    if (!op_is_pure(op) || (takes_tile(op) && !op_is_by_element(op))) return NULL;
+    if (value->type.is_constexpr) {  // of a loop's variable that is none any more
+        Value *operands[OPERATION_MOST_OPERANDS] = {0};
+        if (op->operand_count > OPERATION_MOST_OPERANDS) return NULL;
+        for (int i = 0; i < op->operand_count; i++)
+            operands[i] = value_mapped(&reader->copies, op->operands[i]);
+        return build(reader->builder, op->code, operands, op->operand_count);
+    }
+    op_clone(reader->builder, op, &reader->copies);
+    return map_get_pointer(&reader->copies, value);
+}
+
+/// The reader's coordinate that the value counts; NULL: none, or it is the same.
+static Value *number_of(const OtherReader *reader, const Value *value) {
+    for (int c = 0; c < reader->count; c++)
+        if (reader->numbers[c] &&
+            value_is_coordinate(arena_of(reader), &reader->coordinates[c], value))
+            return reader->numbers[c];
+    return NULL;
+}
+
+/// The coordinate of the element that is read, where the value is that; else NULL.
+static Value *owner_of(const OtherReader *reader, Value *value) {
+    Arena *arena = arena_of(reader);
+    if (value->type.kind != TYPE_NUMBER || value->type.rank > 1 || value->type.is_constexpr)
+        return NULL;
+    for (int c = 0; c < reader->count; c++) {
+        const Coordinate *coordinate = &reader->coordinates[c];
+        if (!reader->distances[c] || !!coordinate->size != value->type.rank) continue;
+        Affine form = affine_of(arena, value);
+        int64_t one = 1;
+        bool is_along = form.known && !form.wrapped && form.rank == value->type.rank;
+        if (is_along && coordinate->size)
+            is_along = poly_equal(value->type.dims[0], coordinate->size) &&
+                       poly_is_constant(form.lane[0], &one) && one == 1;
+        if (!is_along) continue;
+        const Poly *own = coordinate->size ? coordinate->size : poly_constant(arena, 1);
+        own = coordinate->program ? poly_multiply(arena, own, poly_atom(arena, coordinate->program))
+                                  : poly_constant(arena, 0);
+        if (poly_equal(form.base, poly_add(arena, own, reader->distances[c])))
+            return reader->owners[c];
+    }
+    return NULL;
+}
+
+Value *reader_value(OtherReader *reader, Value *value) {
+    Value *known = map_get_pointer(&reader->copies, value);
+    if (known || value->constant) return known ? known : value;
+    known = number_of(reader, value);
+    if (!known && value->op) known = owner_of(reader, value);
+    if (!known && !value->op) {
+        bool is_carried = reader->nest && value->region->parent &&
+                          op_is_within(value->region->parent, reader->nest);
+        known = is_carried || differs(reader, value) ? NULL : value;
+    } else if (!known && reader->left-- > 0) {
+        known = op_for_reader(reader, value);
+    }
+    if (known) map_set_pointer(&reader->copies, value, known);
+    return known;
+}

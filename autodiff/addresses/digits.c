@@ -184,6 +184,11 @@ static bool take_loop(DigitSum *sum, Value *variable) {
         if (!poly_is_fixed(arena, bounds[i])) return false;
     }
     if (!is_one(bounds[2]) || !poly_is_zero(bounds[0])) return false;
+    if (!poly_is_nonnegative(arena, weight)) {  // counted from the other end
+        weight = poly_subtract(arena, poly_constant(arena, 0), weight);
+        const Poly *last = poly_subtract(arena, bounds[1], one(arena));
+        rest = poly_subtract(arena, rest, poly_multiply(arena, weight, last));
+    }
     sum->base = rest;
     sum->variables[sum->loop_count] = variable;
     sum->loops[sum->loop_count++] =
@@ -358,17 +363,29 @@ static const Poly *own_stride(Arena *arena, const DigitPlaces *places, const Pol
     return stride;
 }
 
+static bool is_at_most(Arena *arena, const Poly *number, const Poly *other) {
+    return poly_is_nonnegative(arena, poly_subtract(arena, other, number));
+}
+
+/// Of the digits from `done` on the one with the least step, if that goes over what the smaller ones reach; -1.
+static int next_digit(Arena *arena, const DigitRange *items, int done, int count,
+                      const Poly *reach) {
+    const Poly *least = poly_add(arena, reach, one(arena));
+    int next = -1;
+    for (int i = done; i < count; i++) {
+        bool is_last = !items[i].extent && done + 1 < count;
+        if (is_last || !is_at_most(arena, least, items[i].weight)) continue;
+        if (next < 0 || is_at_most(arena, items[i].weight, items[next].weight)) next = i;
+    }
+    return next;
+}
+
 /// Whether the digits of one dimension step over each other, in some order.
 static bool steps_are_apart(Arena *arena, DigitRange *items, int count) {
     const Poly *reach = poly_constant(arena, 0);
     for (int done = 0; done < count; done++) {
-        int next = done;
-        for (; next < count; next++) {
-            if (!items[next].extent && done + 1 < count) continue;
-            const Poly *gap = poly_subtract(arena, items[next].weight, reach);
-            if (poly_is_nonnegative(arena, poly_subtract(arena, gap, one(arena)))) break;
-        }
-        if (next == count) return false;
+        int next = next_digit(arena, items, done, count, reach);
+        if (next < 0) return false;
         DigitRange chosen = items[next];
         items[next] = items[done];
         items[done] = chosen;

@@ -85,6 +85,44 @@ def focal(x, t):
     return weight * miss.square() * F.binary_cross_entropy_with_logits(x, t, reduction="none")
 
 
+def last_mean(x, window=5):
+    return F.avg_pool1d(F.pad(x, (window - 1, 0))[:, None], window, 1)[:, 0]
+
+
+def bias_soft(s, b, k, scale):
+    return (s * scale + b).masked_fill(~k[:, None, None], -1e9).softmax(-1)
+
+
+def mixed(x, mk, mr):
+    last = F.pad(x, (0, 0, 1, -1))
+    return x * mk + last * (1 - mk), x * mr + last * (1 - mr)
+
+
+def variation(x):
+    x = x if x.dtype == torch.float64 else x.float()
+    return F.pad((x[..., 1:] - x[..., :-1]).square(), (0, 1)).sum(-1) + F.pad(
+        (x[:, :, 1:] - x[:, :, :-1]).square().sum(-1), (0, 1)
+    )
+
+
+def conv_silu(x, w, b):
+    return F.silu(F.conv1d(F.pad(x, (w.shape[1] - 1, 0)), w[:, None], b, groups=w.shape[0]))
+
+
+def log_cosh(x, t):
+    d = (x - t).abs() if x.dtype == torch.float64 else (x.float() - t.float()).abs()
+    return (d + F.softplus(-2 * d) - math.log(2)).to(x.dtype)
+
+
+def rms_sum(x, r, w):
+    s = x + r
+    return rms(s, w), s
+
+
+def planes(m, n):
+    return rand(m, 64, n, n)
+
+
 def ids(rows, vocab):
     return torch.randint(0, vocab, (rows,), device=DEVICE)
 
@@ -145,6 +183,30 @@ CASES = [
     ("more", "average_pool", lambda m, n: [rand(m, 64, n, n)], None, "1", lambda x: F.avg_pool2d(x, 2), (3, 18), (64, 128)),
     ("more", "focal", lambda m, n: [rand(m, n, dtype=SINGLE), rand(m, n, dtype=SINGLE).sigmoid()], None, "10", focal, (37, 700), (8192, 8192)),
     ("positions", "embedding", lambda m, n: [ids(m, 32000), rand(32000, n)], None, "01", lambda i, t: F.embedding(i, t), (370, 70), (16384, 4096)),
+    ("further", "relu2_glu", of(BF, 2), None, "11", lambda x, g: F.relu(g).square() * x, (37, 700), (16384, 4096)),
+    ("further", "dropout", of(BF), [0.1, 1234], "1", None, (37, 700), (8192, 8192)),
+    ("further", "bias_dropout_gelu", lambda m, n: [rand(m, n), rand(n)], [0.1, 1234], "11", None, (37, 700), (16384, 4096)),
+    ("further", "bias_softmax", lambda m, n: [rand(2, m, n, n), rand(m, n, n), torch.rand(2, n, device=DEVICE) > 0.25], [0.125], "110", bias_soft, (3, 70), (16, 1024)),
+    ("further", "cosine", of(BF, 2), None, "11", lambda a, b: F.cosine_similarity(a if a.dtype == torch.float64 else a.float(), b if b.dtype == torch.float64 else b.float()), (37, 700), (16384, 4096)),
+    ("further", "weighted_mse", lambda m, n: [rand(m, n), rand(m, n), rand(n)], None, "100", lambda x, t, w: (w * (x - t).square()).mean(-1), (37, 2500), (16384, 4096)),
+    ("further", "lerp", lambda m, n: [rand(m, n), rand(m, n), rand(n)], None, "111", lambda a, b, w: a + torch.sigmoid(w) * (b - a), (37, 70), (16384, 4096)),
+    ("further", "channel_bias", lambda m, n: [planes(m, n), rand(64)], None, "11", lambda x, b: F.relu(x + b[:, None, None]), (3, 17), (64, 128)),
+    ("further", "running_mean", of(BF), None, "1", last_mean, (37, 2500), (16384, 4096)),
+    ("further", "pool_rows", lambda m, n: [planes(m, n)], None, "1", lambda x: F.avg_pool2d(x, 2), (3, 18), (64, 128)),
+    ("further", "rwkv_shift", lambda m, n: [rand(4, m, n), rand(n), rand(n)], None, "111", mixed, (37, 1100), (4096, 2048)),
+    ("further", "upsample", lambda m, n: [planes(m, n)], None, "1", lambda x: F.interpolate(x, scale_factor=2), (3, 9), (64, 64)),
+    ("further", "group_norm_tile", lambda m, n: [rand(m, 128, n, n), rand(128), rand(128)], None, "111", lambda x, w, b: F.group_norm(x, 32, w, b), (3, 17), (64, 32)),
+    ("further", "batch_norm_apply", lambda m, n: [planes(m, n), rand(64), rand(64).square() + 0.5, rand(64), rand(64)], None, "10011", lambda x, m, v, w, b: (x - m[:, None, None]) * torch.rsqrt(v + 1e-05)[:, None, None] * w[:, None, None] + b[:, None, None], (3, 17), (64, 128)),
+    ("further", "depthwise", lambda m, n: [planes(m, n), rand(64, 9)], None, "11", lambda x, w: F.conv2d(x, w.view(64, 1, 3, 3), padding=1, groups=64), (3, 17), (32, 128)),
+    ("further", "shift_flat", lambda m, n: [rand(4, m, n)], None, "1", lambda x: x - 0.97 * F.pad(x, (0, 0, 1, -1)), (37, 70), (4096, 4096)),
+    ("further", "total_variation", lambda m, n: [planes(m, n)], None, "1", variation, (3, 17), (64, 128)),
+    ("further", "conv_bld", lambda m, n: [rand(4, n, m), rand(n, 4), rand(n)], None, "111", conv_silu, (1100, 7), (4096, 2048)),
+    ("further", "hinge", of(BF, 2), None, "10", lambda x, t: F.relu(1 - x * t), (37, 700), (8192, 8192)),
+    ("further", "rms_residual", lambda m, n: [rand(m, n), rand(m, n), rand(n)], None, "111", rms_sum, (37, 2500), (16384, 4096)),
+    ("further", "log_cosh", of(SINGLE, 2), None, "10", log_cosh, (37, 700), (8192, 8192)),
+    ("further", "roll", of(BF), [3], "1", lambda x, s: torch.roll(x, -s, 1).square(), (37, 700), (16384, 4096)),
+    ("further", "max_pool", lambda m, n: [planes(m, n)], None, "1", lambda x: F.max_pool2d(x, 2), (3, 18), (64, 128)),
+    ("further", "pixel_shuffle", lambda m, n: [planes(m, n)], None, "1", lambda x: F.pixel_shuffle(x, 2), (3, 17), (64, 64)),
 ]
 
 
@@ -191,13 +253,16 @@ def timed(call, case):
     return [found[int(share * len(found))] for share in (0.5, 0.1, 0.9)]
 
 
-def dropped(x, r, p, seed):
-    return r + F.dropout(x, p)
+DRAWN = {  # of which PyTorch draws other numbers
+    "dropout_residual": lambda x, r, p, seed: r + F.dropout(x, p),
+    "dropout": lambda x, p, seed: F.dropout(x, p),
+    "bias_dropout_gelu": lambda x, b, p, seed: F.dropout(F.gelu(x + b), p),
+}
 
 
 def peers_of(case):
     """Who computes the same: PyTorch as it comes, and compiled."""
-    form = case[5] or dropped
+    form = case[5] or DRAWN[case[1]]
     return {"eager": form, "compile": torch.compile(form, dynamic=False)}
 
 

@@ -33,6 +33,14 @@ ATOMICS = {
         "around_some": 1,  # nor has what the grid leaves out
         "shifted_by": 0,
     },
+    "pools.py": {
+        "average": 0,
+        "rows": 0,
+        "largest": 0,
+        "shuffle": 0,
+        "overlapping": 1,
+        "overlapping_rows": 1,
+    },
     "own_slices.py": {
         "one_scale": 0,
         "scale_of_a_row": 0,

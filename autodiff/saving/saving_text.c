@@ -196,7 +196,25 @@ static int parameter_place(const SavingWriting *writing, int most_positional) {
     return place >= most_positional && place < kernel->parameter_count ? place : -1;
 }
 
-/// A header of one line, broken where it is too long with `more` in it at `at`.
+/// The parameters of one line, a line each.
+static const char *apart(Arena *arena, const char *line) {
+    Buffer out = buffer_new(arena);
+    int depth = 0;
+    for (const char *at = line; *at; at++) {
+        depth += (strchr("([{", *at) != NULL) - (strchr(")]}", *at) != NULL);
+        bool is_end = *at == ',' && depth == 0;
+        if (is_end && at[1] == ' ') {
+            buffer_puts(&out, ",\n");
+            at++;
+        } else {
+            buffer_printf(&out, "%c", *at);
+        }
+    }
+    if (!str_ends(str_from(line), ",")) buffer_puts(&out, ",");
+    return buffer_text(&out);
+}
+
+/// A header of one line, or of one for all parameters, broken where it is too long with `more` in it at `at`.
 static void note_header(SavingWriting *writing, uint32_t at, const char *more) {
     Arena *arena = writing->arena;
     Str text = writing->source->text;
@@ -210,7 +228,9 @@ static void note_header(SavingWriting *writing, uint32_t at, const char *more) {
                                     (int)(end - at), text.data + at);
     static const char head[] = "def ", tail[] = "):";
     bool is_whole = str_starts(str_from(line), head) && str_ends(str_from(line), tail);
-    if (!is_whole || indent + strlen(line) <= LINE_LIMIT) return;
+    if (indent + strlen(line) <= LINE_LIMIT) return;
+    if (!is_whole && !strchr(line, '#')) add_piece(writing, line, apart(arena, line));
+    if (!is_whole) return;
     Buffer lines = buffer_new(arena);
     const char *call = line + sizeof head - 1;
     layout_statement(&lines, (int)indent, head,

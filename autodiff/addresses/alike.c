@@ -1,6 +1,7 @@
 // Two expressions are walked side by side; a pair that was met before is taken for equal.
 #include "autodiff/addresses/alike.h"
 
+#include "analysis/build/build.h"
 #include "analysis/ir/walk.h"
 #include "autodiff/rewrite/rewrite.h"
 
@@ -24,4 +25,16 @@ bool expressions_alike(const Value *a, const Value *b, const Value *of_a, const 
     ValueWalk walk;
     walk_start(&walk, NULL, 0, NULL);
     return alike_within(&walk, a, b, of_a, of_b);
+}
+
+bool loops_have_one_range(const Op *a, const Op *b) {
+    enum { RANGE = 3 };  // start, end, step
+    for (int i = 0; i < RANGE; i++) {
+        int64_t x, z;
+        bool is_same =
+            a->operands[i] == b->operands[i] ||
+            (value_is_int(a->operands[i], &x) && value_is_int(b->operands[i], &z) && x == z);
+        if (!is_same) return false;
+    }
+    return a->keyword_count == 0 && b->keyword_count == 0;
 }

@@ -8,4 +8,7 @@
 /// addresses count as equal: the caller knows that nothing is stored between them.
 bool expressions_alike(const Value *a, const Value *b, const Value *of_a, const Value *of_b);
 
+/// Whether two loops over numbers go through the same ones, each once.
+bool loops_have_one_range(const Op *a, const Op *b);
+
 #endif

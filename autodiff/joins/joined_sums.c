@@ -196,17 +196,6 @@ static bool only_adds(const SumJoining *join) {
     return loop->result_count > 0;
 }
 
-static bool have_one_range(const Op *a, const Op *b) {
-    for (int i = 0; i < FIRST_CARRIED; i++) {
-        int64_t x, z;
-        bool is_same =
-            a->operands[i] == b->operands[i] ||
-            (value_is_int(a->operands[i], &x) && value_is_int(b->operands[i], &z) && x == z);
-        if (!is_same) return false;
-    }
-    return a->keyword_count == 0 && b->keyword_count == 0;
-}
-
 /// The loop, branch or other op beside the second loop that an op is in; NULL: the op is beside it itself, or elsewhere.
 static const Op *around(const SumJoining *join, const Op *op) {
     for (const Op *outer = op->parent->parent; outer; outer = outer->parent->parent)
@@ -219,7 +208,7 @@ static bool is_read_in_iterations(const SumJoining *join, const Value *value, in
     const OpList *readers = value_readers(&join->readers, value);
     for (LIST_EACH(int, i, *readers)) {
         const Op *op = readers->items[i], *loop = around(join, op);
-        if (loop && loop->code == OP_FOR && have_one_range(loop, join->second)) continue;
+        if (loop && loop->code == OP_FOR && loops_have_one_range(loop, join->second)) continue;
         bool is_made_into_another = op->parent == join->second->parent && depth > 0 &&
                                     op_is_pure(op) && op->result_count == 1;
         if (!is_made_into_another || !is_read_in_iterations(join, op->results[0], depth - 1))
@@ -305,7 +294,7 @@ static bool visit(void *context, Op *op) {
 /// The nearest loop before one that goes through the same range; or NULL.
 static Op *loop_before(const Op *second) {
     for (Op *op = second->previous; op; op = op->previous)
-        if (op->code == OP_FOR && have_one_range(op, second)) return op;
+        if (op->code == OP_FOR && loops_have_one_range(op, second)) return op;
     return NULL;
 }
 

@@ -12,6 +12,7 @@
 #include "analysis/build/value_poly.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/tape/load_tape.h"
+#include "autodiff/tape/loop_stores.h"
 #include "autodiff/tape/replay.h"
 
 static bool visit_memory(void *context, Op *op) {
@@ -239,6 +240,25 @@ static bool sees_store(const Differentiation *state, Op *load, Op *store) {
     return level && op_precedes(store, level);
 }
 
+/// Puts what was stored in the place of a load of it: in the load's type, under its mask.
+static void read_stored(Differentiation *state, Op *load, Value *value) {
+    Builder b = {.function = state->primal,
+                 .region = load->parent,
+                 .before = load,
+                 .range = load->range,
+                 .call = load->call};
+    DType element = load->results[0]->type.element;
+    if (element.code != DTYPE_UNKNOWN && !dtype_equal(value->type.element, element))
+        value = build_binary(&b, OP_CAST, value, build_dtype(&b, element));
+    Value *mask = access_mask(load);
+    Value *other = load->operands[2] && !value_is_none(load->operands[2]) ? load->operands[2]
+                   : dtype_is_integer(element)                            ? build_int(&b, 0)
+                                                                          : build_float(&b, 0.0);
+    if (mask) value = build_ternary(&b, OP_WHERE, mask, value, other);
+    region_replace_uses(state->primal->body, load->results[0], value);
+    op_remove(load);
+}
+
 /// A load of what the program itself stored before becomes the stored value. Any store between that may touch the same
 /// elements is in the way, and so is one further on in a loop that both are in.
 static bool forward_stored(Differentiation *state, Op *load, const OpList *accesses) {
@@ -266,23 +286,24 @@ static bool forward_stored(Differentiation *state, Op *load, const OpList *acces
                 source = NULL;
     }
     if (!source) return false;
-    Builder b = {.function = state->primal,
-                 .region = load->parent,
-                 .before = load,
-                 .range = load->range,
-                 .call = load->call};
-    Value *value = source->operands[1];
-    DType element = load->results[0]->type.element;
-    if (element.code != DTYPE_UNKNOWN && !dtype_equal(value->type.element, element))
-        value = build_binary(&b, OP_CAST, value, build_dtype(&b, element));
-    Value *mask = access_mask(load);
-    Value *other = load->operands[2] && !value_is_none(load->operands[2]) ? load->operands[2]
-                   : dtype_is_integer(element)                            ? build_int(&b, 0)
-                                                                          : build_float(&b, 0.0);
-    if (mask) value = build_ternary(&b, OP_WHERE, mask, value, other);
-    region_replace_uses(state->primal->body, load->results[0], value);
-    op_remove(load);
+    read_stored(state, load, source->operands[1]);
     return true;
+}
+
+/// The same where an earlier loop over the same range stored it, each iteration elsewhere, and nothing else may have been stored there.
+static bool forward_looped(Differentiation *state, Op *load, const OpList *accesses) {
+    Op *source = NULL;
+    for (int i = 0; i < accesses->count && !source; i++)
+        if (loop_of_stored(load, accesses->items[i])) source = accesses->items[i];
+    if (!source || !is_owned_by_loop(state, source, loop_of_stored(load, source))) return false;
+    for (int i = 0; i < accesses->count; i++) {
+        Op *store = accesses->items[i];
+        if (is_write(store) && store != source && order_of(state, load, store) != ORDER_NEVER_MEET)
+            return false;
+    }
+    Value *value = loop_stored_value(state->primal, load, source);
+    if (value) read_stored(state, load, value);
+    return value != NULL;
 }
 
 /* ---- versions ---- */
@@ -540,7 +561,9 @@ static void split_versions(Differentiation *state, int index, bool is_float, boo
     Value *root = state->primal->parameters[index].value;
     OpList accesses = memory_accesses(state->arena, state->primal, root);
     for (int i = 0; i < accesses.count; i++)
-        if (accesses.items[i]->code == OP_LOAD) forward_stored(state, accesses.items[i], &accesses);
+        if (accesses.items[i]->code == OP_LOAD &&
+            !forward_stored(state, accesses.items[i], &accesses))
+            forward_looped(state, accesses.items[i], &accesses);
     accesses = memory_accesses(state->arena, state->primal, root);
     if (is_float) assume_iterations_apart(state, &state->primal->parameters[index], &accesses);
     Version *versions = ARENA_ARRAY(state->arena, Version, accesses.count + 1);

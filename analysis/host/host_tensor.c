@@ -4,6 +4,7 @@
 #include "analysis/host/host_expression.h"
 #include "analysis/host_values/host.h"
 #include "analysis/host_values/host_input.h"
+#include "analysis/host_values/host_solve.h"
 #include "analysis/host_values/host_value.h"
 #include "analysis/syntax/syntax_nodes.h"
 
@@ -70,6 +71,24 @@ HostTensor *host_as_tensor(Host *host, const HostValue *value) {
     return value->input->kind == INPUT_TENSOR ? input_tensor(host, value->input) : NULL;
 }
 
+/// Whether a number is found by taking one from another, as the sizes that a convolution leaves.
+static bool is_difference(const HostValue *value, int depth) {
+    enum { DEEPEST = 8 };
+    if (value->kind != HOST_OPERATION || depth > DEEPEST) return false;
+    if (value->operation == HOST_OP_SUBTRACT || value->operation == HOST_OP_NEGATE) return true;
+    for (int i = 0; i < value->count; i++)
+        if (is_difference(value->items[i], depth + 1)) return true;
+    return false;
+}
+
+/// PyTorch makes no tensor of a negative size, and one without elements shows nothing.
+static void expect_size(Host *host, const HostValue *size) {
+    if (!is_difference(size, 0)) return;
+    const HostValue *nothing = host_of_int(host, 0);
+    host_require(host, host_apply(host, HOST_OP_GREATER_EQUAL, size, nothing), true, HOST_MUST);
+    host_require(host, host_apply(host, HOST_OP_GREATER, size, nothing), true, HOST_WISH);
+}
+
 const HostValue *host_allocate(Host *host, const HostValue *const *dims, int rank,
                                const HostValue *dtype, HostContents contents,
                                const HostValue *fill) {
@@ -78,6 +97,7 @@ const HostValue *host_allocate(Host *host, const HostValue *const *dims, int ran
     for (int axis = 0; axis < rank; axis++) {
         if (dims[axis]->kind == HOST_UNKNOWN) return dims[axis];
         host_want(host, dims[axis], INPUT_INT);
+        expect_size(host, dims[axis]);
         tensor->dims[axis] = dims[axis];
     }
     set_contiguous(host, tensor);

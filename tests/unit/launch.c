@@ -73,6 +73,20 @@ TEST(shapes_and_strides) {
     done(it);
 }
 
+TEST(sizes_that_are_left_over_are_positive) {
+    for (uint64_t seed = 0; seed < 6; seed++) {
+        Case it = evaluate_with(
+            PRELUDE "def run(a, w, pad, step):\n"
+                    "    left = (a.shape[1] + 2 * pad - 3 * (w.shape[0] - 1) - 1) // step + 1\n"
+                    "    out = torch.empty((a.shape[0], left), device=a.device)\n"
+                    "    kernel[(a.shape[0],)](a, out, left, w.shape[0], BLOCK=16)\n",
+            (HostPolicy){.seed = seed});
+        CHECK(it.launch->is_reached);
+        CHECK(number_of(&it, 2) > 0);
+        done(it);
+    }
+}
+
 TEST(views_share_memory) {
     Case it = evaluate(PRELUDE "def run(a):\n"
                                "    b = a.reshape(-1, a.shape[-1]).transpose(0, 1)\n"
@@ -495,6 +509,7 @@ TEST(as_many_strides_are_spread_as_the_kernel_takes) {
 }
 
 TEST_MAIN(TEST_ROW(shapes_and_strides), TEST_ROW(views_share_memory),
+          TEST_ROW(sizes_that_are_left_over_are_positive),
           TEST_ROW(calls_that_write_give_the_tensor_itself), TEST_ROW(grid_of_meta_parameters),
           TEST_ROW(lengths_of_the_kernels_own), TEST_ROW(sizes_that_only_count_programs),
           TEST_ROW(sizes_that_divide_each_other_count_programs), TEST_ROW(conditions_are_met),

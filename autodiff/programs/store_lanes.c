@@ -532,30 +532,50 @@ static bool digit_is_joined(LaneWalk *walk, const LaneDigit *digit) {
     return low && (high || whole_is_below(walk, digit, limit));
 }
 
-static void check_digits(LaneWalk *walk) {
-    for (int i = 0; i < walk->digits.count; i++) {  // the list grows
-        LaneDigit digit = walk->digits.items[i];
-        walk->axes = digit.axes;
-        if (map_has_number(&walk->seen, visit_key(walk, digit.whole))) continue;
-        if (digit_is_joined(walk, &walk->digits.items[i])) {
-            bool last = true;
-            for (int k = 0; k < walk->digits.count; k++)
-                if (k != i && walk->digits.items[k].whole == digit.whole &&
-                    !digit_is_joined(walk, &walk->digits.items[k]))
-                    last = false;
-            if (last) visit(walk, digit.whole, 0);
-            continue;
-        }
-        if (digit.modulus && walk->wrap_count < TYPE_MAX_RANK) {
-            LaneWrap *wrap = &walk->wraps[walk->wrap_count++];
-            *wrap = (LaneWrap){.index = digit.whole, .count = digit.modulus};
-            memcpy(wrap->axes, digit.axes.of, sizeof wrap->axes);
-        }
-        bool is_wrap = digit.count && is_one(digit.weight) && walk->digits.count == 1;
-        note(walk, is_wrap && !walk->mask ? MEETING_CERTAIN : MEETING_POSSIBLE,
-             is_wrap ? "lanes past the end repeat elements"
-                     : "only a part of each lane's index is in its address");
+/// Looks on in the index that a digit is of, where all of its digits are there; false where a neighbour is missing.
+static bool settle_joined(LaneWalk *walk, int i) {
+    LaneDigit digit = walk->digits.items[i];
+    walk->axes = digit.axes;
+    if (map_has_number(&walk->seen, visit_key(walk, digit.whole))) return true;
+    if (!digit_is_joined(walk, &walk->digits.items[i])) return false;
+    bool last = true;
+    for (int k = 0; k < walk->digits.count; k++)
+        if (k != i && walk->digits.items[k].whole == digit.whole &&
+            !digit_is_joined(walk, &walk->digits.items[k]))
+            last = false;
+    if (last) visit(walk, digit.whole, 0);
+    return true;
+}
+
+static void note_alone(LaneWalk *walk, const LaneDigit *digit) {
+    if (digit->modulus && walk->wrap_count < TYPE_MAX_RANK) {
+        LaneWrap *wrap = &walk->wraps[walk->wrap_count++];
+        *wrap = (LaneWrap){.index = digit->whole, .count = digit->modulus};
+        memcpy(wrap->axes, digit->axes.of, sizeof wrap->axes);
     }
+    bool is_wrap = digit->count && is_one(digit->weight) && walk->digits.count == 1;
+    note(walk, is_wrap && !walk->mask ? MEETING_CERTAIN : MEETING_POSSIBLE,
+         is_wrap ? "lanes past the end repeat elements"
+                 : "only a part of each lane's index is in its address");
+}
+
+/// A digit's neighbour may come to light behind it: `x // (P * Q)` beside `x % (P * Q) // Q` and `x % (P * Q) % Q`. So those
+/// that lack one are asked again until nothing new is found.
+static void check_digits(LaneWalk *walk) {
+    LIST(int) alone = {0};
+    for (int i = 0; i < walk->digits.count; i++)  // the list grows
+        if (!settle_joined(walk, i)) LIST_PUSH(walk->arena, &alone, i);
+    for (bool changed = true; changed;) {
+        changed = false;
+        int left = 0, known = walk->digits.count;
+        for (LIST_EACH(int, k, alone))
+            if (!settle_joined(walk, alone.items[k])) alone.items[left++] = alone.items[k];
+        changed = left < alone.count;
+        alone.count = left;
+        for (int i = known; i < walk->digits.count; i++)
+            if (!settle_joined(walk, i)) LIST_PUSH(walk->arena, &alone, i);
+    }
+    for (LIST_EACH(int, k, alone)) note_alone(walk, &walk->digits.items[alone.items[k]]);
 }
 
 /* ---- the address as a whole ---- */

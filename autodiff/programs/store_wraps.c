@@ -73,10 +73,25 @@ static const Value *without_axes(const Value *value) {
     return value;
 }
 
-/// Whether a number is not less in a lane with a larger index, or the same in those that wrap to one element.
-static bool grows(Arena *arena, Value *value) {
+/// Whether a number is computed of indices that wrap, and of what is the same in all lanes: lanes that wrap to one element have
+/// the same.
+static bool is_of_wraps(const LaneMeeting *lanes, const Value *value, int depth) {
     const Value *inner = without_axes(value);
-    if (inner->op && inner->op->code == OP_MOD) return true;
+    const Op *op = inner->op;
+    if (inner->constant || inner->type.rank == 0) return true;
+    if (!op || op->region_count || depth > DEPTH_MAX) return false;
+    for (int i = 0; op->code == OP_MOD && i < lanes->wrap_count; i++)
+        if (op->operands[0] == lanes->wraps[i].index && op->operands[1] == lanes->wraps[i].count)
+            return true;
+    bool is_computed = op_rows[op->code].shape == SHAPE_BROADCAST;  // element by element
+    for (int i = 0; is_computed && i < op->operand_count; i++)
+        is_computed = !op->operands[i] || is_of_wraps(lanes, op->operands[i], depth + 1);
+    return is_computed;
+}
+
+/// Whether a number is not less in a lane with a larger index, or the same in those that wrap to one element.
+static bool grows(Arena *arena, const LaneMeeting *lanes, Value *value) {
+    if (is_of_wraps(lanes, value, 0)) return true;
     Affine affine = affine_of(arena, value);
     if (!affine.known || affine.wrapped) return false;
     for (int i = 0; i < affine.rank; i++)
@@ -85,7 +100,7 @@ static bool grows(Arena *arena, Value *value) {
 }
 
 /// Whether a mask that holds for a lane past the end holds for that below it, too: it only bounds indices from above.
-static bool bounds_from_above(Arena *arena, Value *mask, int depth) {
+static bool bounds_from_above(Arena *arena, const LaneMeeting *lanes, Value *mask, int depth) {
     if (!mask) return true;
     const Value *inner = without_axes(mask);
     if (inner->constant || inner->type.rank == 0) return true;
@@ -94,12 +109,14 @@ static bool bounds_from_above(Arena *arena, Value *mask, int depth) {
     switch (inner->op->code) {
     case OP_AND:
     case OP_LOGICAL_AND:
-        return bounds_from_above(arena, operands[0], depth + 1) &&
-               bounds_from_above(arena, operands[1], depth + 1);
+        return bounds_from_above(arena, lanes, operands[0], depth + 1) &&
+               bounds_from_above(arena, lanes, operands[1], depth + 1);
     case OP_LT:
-    case OP_LE: return without_axes(operands[1])->type.rank == 0 && grows(arena, operands[0]);
+    case OP_LE:
+        return without_axes(operands[1])->type.rank == 0 && grows(arena, lanes, operands[0]);
     case OP_GT:
-    case OP_GE: return without_axes(operands[0])->type.rank == 0 && grows(arena, operands[1]);
+    case OP_GE:
+        return without_axes(operands[0])->type.rank == 0 && grows(arena, lanes, operands[1]);
     default: return false;
     }
 }
@@ -120,7 +137,8 @@ static Value *expand(Builder *b, Value *condition, const LaneWrap *wrap, int ran
 
 Value *lanes_before_wraps(Differentiation *state, Op *store, const LaneMeeting *lanes) {
     int rank = store->operands[0]->type.rank;
-    if (!lanes->wrap_count || !bounds_from_above(state->arena, access_mask(store), 0)) return NULL;
+    if (!lanes->wrap_count || !bounds_from_above(state->arena, lanes, access_mask(store), 0))
+        return NULL;
     for (int i = 0; i < lanes->wrap_count; i++)
         if (!begins_at_zero(state->arena, lanes->wraps[i].index)) return NULL;
     Builder b = {.function = state->primal,

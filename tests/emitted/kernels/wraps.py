@@ -66,6 +66,22 @@ def added_elsewhere(x, y, z, m, p, B: tl.constexpr):
     tl.store(z + i, tl.exp(a), mask=i < p)
 
 
+# tad: N=2, K=3, P=3, Q=5, M=30, x=f32[2, 3, 5], w=f32[3], y=f32[2, 3, 3, 5], BM=16, BK=4, grid=(2,)
+@triton.jit
+def pixels_of_wrapped_rows(x, w, y, N, K, P, Q, M, BM: tl.constexpr, BK: tl.constexpr):
+    """As convolutions by products of matrices store: digits of an index that wraps, and a mask that no wrapped one fails."""
+    i = (tl.program_id(0) * BM + tl.arange(0, BM)) % M
+    k = tl.arange(0, BK) % K
+    n = i // (P * Q)
+    rest = i % (P * Q)
+    p = rest // Q
+    q = rest % Q
+    v = tl.load(x + i)[:, None] * tl.load(w + k)[None, :]
+    at = n[:, None] * K * P * Q + k[None, :] * P * Q + p[:, None] * Q + q[:, None]
+    inside = (n[:, None] < N) & (k[None, :] < K) & (p[:, None] < P) & (q[:, None] < Q)
+    tl.store(y + at, v * v, mask=inside)
+
+
 def launch_padding(x, w):
     y = torch.empty_like(x)
     m, n = x.shape

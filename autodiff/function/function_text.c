@@ -218,6 +218,22 @@ static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, con
         statement(out, "", tuple_lines(arena, "return ", outputs->items, outputs->count, 8));
 }
 
+/// The tensors that a launch passes besides one, for a tuple.
+static const char *other_tensors(Arena *arena, const LaunchPlan *plan, int parameter) {
+    Buffer out = buffer_new(arena);
+    int count = 0;
+    for (int p = 0; p < plan->kernel->parameter_count; p++) {
+        const Parameter *other = plan_parameter(plan, p);
+        bool is_descriptor = parameter_is_descriptor(other);
+        if (p == parameter || !plan->passed[p] || !(parameter_is_pointer(other) || is_descriptor))
+            continue;
+        buffer_printf(&out, is_descriptor ? "%s_base_of(%s)" : "%s%s", count++ ? ", " : "",
+                      other->name);
+    }
+    if (count == 1) buffer_putc(&out, ',');
+    return buffer_text(&out);
+}
+
 /// Arguments as a launch has them, positions, keywords and defaults; written tensors may be views.
 static void class_launch(Arena *arena, Buffer *out, const LaunchPlan *plan) {
     Texts parameters = {0}, call = {0}, written = {0}, reached = {0};
@@ -250,7 +266,10 @@ static void class_launch(Arena *arena, Buffer *out, const LaunchPlan *plan) {
             parameter_is_output(parameter) ? stored_output_text(arena, plan, p) : NULL;
         if (stored) {
             LIST_PUSH(arena, &reached, arena_printf(arena, "%s = ", tensor));
-            LIST_PUSH(arena, &reached, arena_printf(arena, "_reached(%s, %s)", tensor, stored));
+            LIST_PUSH(arena, &reached,
+                      parameter->is_loaded ? arena_printf(arena, "_reached(%s, %s)", tensor, stored)
+                                           : arena_printf(arena, "_reached(%s, %s, (%s))", tensor,
+                                                          stored, other_tensors(arena, plan, p)));
         }
         LIST_PUSH(arena, &call,
                   parameter_is_output(parameter) ? arena_printf(arena, "_own(%s)", tensor)

@@ -1,10 +1,12 @@
-// Atomic additions in; the same, with one addition for a whole tile where all of its lanes are of one element.
+// Atomic additions in; the same, with one addition for each element where the lanes of a tile are of a few.
 #include "autodiff/atomics/one_element.h"
 
 #include "analysis/build/build.h"
 #include "analysis/ir/walk.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/rewrite/rewrite.h"
+
+enum { LEAST_LANES = 32 };  // of an element: of fewer, each lane adds by itself
 
 /// What an index is made of, by operands alone.
 typedef struct IndexParts {
@@ -37,27 +39,51 @@ static Value *shared_index(Arena *arena, Op *op) {
     return parts.divides && !parts.loads ? index : NULL;
 }
 
-/// Whether all lanes of a mask are there.
-static Value *build_all(Builder *b, Value *mask) {
-    Value *number = build_binary(b, OP_CAST, mask, build_dtype(b, dtype_of(DTYPE_INT32)));
-    return build_binary(b, OP_GT, build_unary(b, OP_MIN, number), build_int(b, 0));
+/// How many lanes a tile has.
+static Value *build_lanes(Builder *b, const Type *tile) {
+    const Poly *lanes = poly_constant(b->function->arena, 1);
+    for (int i = 0; i < tile->rank; i++)
+        lanes = poly_multiply(b->function->arena, lanes, tile->dims[i]);
+    return build_poly(b, lanes);
+}
+
+/// The sum of the lanes of each element from `first` to `last` is added to it once. Nothing is, where no lane is there.
+static void add_each(Builder *b, const Op *op, Value *index, Value *first, Value *last) {
+    Function *function = b->function;
+    Value *bounds[] = {first, build_binary(b, OP_ADD, last, build_int(b, 1)), build_int(b, 1)};
+    Op *loop = op_append(b, OP_FOR, bounds, 3, 0);
+    loop->range = op->range;
+    loop->note = "the elements of the tile of line";
+    Builder one = {.function = function, .region = op_add_region(b, loop), .range = op->range};
+    Value *element = region_add_argument(function, one.region, first->type, "element");
+    Value *is_own = build_binary(&one, OP_EQ, index, element), *mask = access_mask(op);
+    if (mask) is_own = build_binary(&one, OP_AND, mask, is_own);
+    Value *own = build_ternary(&one, OP_WHERE, is_own, op->operands[1], build_float(&one, 0.0));
+    Value *address = build_binary(&one, OP_ADD, op->operands[0]->op->operands[0], element);
+    build(&one, OP_ATOMIC_ADD, (Value *[]){address, build_unary(&one, OP_SUM, own), NULL}, 3);
+    op_append(&one, OP_YIELD, NULL, 0, 0);
 }
 
 static void ask(Function *function, Op *op, Value *index) {
     Builder b = {.function = function, .region = op->parent, .before = op, .range = op->range};
-    Value *mask = access_mask(op), *pointer = op->operands[0]->op->operands[0];
-    Value *element = build_unary(&b, OP_MIN, index);
-    Value *is_one = build_binary(&b, OP_EQ, element, build_unary(&b, OP_MAX, index));
-    if (mask) is_one = build_binary(&b, OP_AND, is_one, build_all(&b, mask));
-    element->name = "element";
-    is_one->name = "is_one_element";
-    Op *branch = op_append(&b, OP_IF, &is_one, 1, 0);
+    Value *mask = access_mask(op), *first = index, *last = index;
+    if (mask) first = build_ternary(&b, OP_WHERE, mask, index, build_unary(&b, OP_MAX, index));
+    first = build_unary(&b, OP_MIN, first);
+    first->name = "first";
+    if (mask)
+        last = build_ternary(&b, OP_WHERE, mask, index,
+                             build_binary(&b, OP_SUB, first, build_int(&b, 1)));
+    last = build_unary(&b, OP_MAX, last);
+    last->name = "last";
+    Value *steps =
+        build_binary(&b, OP_MUL, build_binary(&b, OP_SUB, last, first), build_int(&b, LEAST_LANES));
+    Value *are_few = build_binary(&b, OP_LT, steps, build_lanes(&b, &op->operands[0]->type));
+    are_few->name = "are_few";
+    Op *branch = op_append(&b, OP_IF, &are_few, 1, 0);
     branch->range = op->range;
-    Builder one = {.function = function, .region = op_add_region(&b, branch), .range = op->range};
-    Value *sum = build_unary(&one, OP_SUM, op->operands[1]);
-    build(&one, OP_ATOMIC_ADD, (Value *[]){build_binary(&one, OP_ADD, pointer, element), sum, NULL},
-          3);
-    op_append(&one, OP_YIELD, NULL, 0, 0);
+    Builder few = {.function = function, .region = op_add_region(&b, branch), .range = op->range};
+    add_each(&few, op, index, first, last);
+    op_append(&few, OP_YIELD, NULL, 0, 0);
     Builder each = {.function = function, .region = op_add_region(&b, branch), .range = op->range};
     op_move_before(op, op_append(&each, OP_YIELD, NULL, 0, 0));
 }

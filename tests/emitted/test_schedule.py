@@ -53,6 +53,7 @@ DIGITS = {
     "a_digit_is_missing": 0,
     "halves_that_meet": 1,
     "rows_longer_than_they_are": 1,
+    "channels_of_a_group": 1,  # of `w`
 }
 
 
@@ -69,10 +70,11 @@ def test_digits_of_a_flat_index_tell_elements_apart() -> None:
 def test_a_tile_of_one_element_is_added_once() -> None:
     module = tad("--backward", "--no-proof", FILE.with_name("digits.py")).stdout
     body = module.split("def some_channels_backward(")[1].split("\nclass ")[0]
-    assert "if is_one_element:" in body
-    assert "tl.atomic_add(dw + element, tl.sum(" in body
+    assert "if are_few:" in body
+    assert "for element in range(first, last + 1):" in body
+    assert "tl.atomic_add(dw + element, " in body
     assert "mask=" in body.split("tl.atomic_add(dw + element")[1]
-    assert "is_one_element" not in module.split("def rows_that_overlap_backward(")[1]
+    assert "are_few" not in module.split("def rows_that_overlap_backward(")[1]
 
 
 # The kernels of each backward, and how many of its gradients are still added to by several programs.

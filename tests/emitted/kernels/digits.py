@@ -205,3 +205,24 @@ def launch_rows_longer_than_they_are(x):
     m, n = x.shape
     rows_longer_than_they_are[(m,)](x, y, m * n, n, x.stride(0), B=2 * triton.next_power_of_2(n))
     return y
+
+
+@triton.jit
+def channels_of_a_group(x, w, y, size, count, groups, B: tl.constexpr):
+    """A tile has all pixels of some channels: each channel's sum is added once."""
+    group = tl.program_id(0) % groups
+    n = size * count
+    lanes = tl.arange(0, B)
+    keep = lanes < n
+    a = tl.load(x + tl.program_id(0) * n + lanes, mask=keep, other=0.0)
+    scale = tl.load(w + group * count + lanes // size, mask=keep, other=0.0)
+    tl.store(y + tl.program_id(0) * n + lanes, a * a * scale, mask=keep)
+
+
+def launch_channels_of_a_group(x, w, groups: int = 2):
+    y = torch.empty_like(x)
+    batch, rows, size = x.shape
+    count = rows // groups
+    block = triton.next_power_of_2(count * size)
+    channels_of_a_group[(batch * groups,)](x, w, y, size, count, groups, B=block)
+    return y

@@ -6,6 +6,7 @@
 #include "analysis/ir/ir_verify.h"
 #include "autodiff/arguments.h"
 #include "autodiff/blocks/free_blocks.h"
+#include "autodiff/blocks/program_order.h"
 #include "autodiff/extents/fills.h"
 #include "autodiff/joins/joined_loops.h"
 #include "autodiff/parts.h"
@@ -117,6 +118,7 @@ static void variant_describe(Differentiation *state, Variant *variant) {
     same_gradients_describe(state->arena, state->backward, &variant->launch);
     blocks_look(state, &variant->launch);
     variant->launch.row = state->parts.row;
+    programs_follow_rows(state->backward, &variant->launch);
     result->status = BACKWARD_DERIVED;
 }
 

@@ -129,3 +129,25 @@ def test_the_proof_runs_such_blocks(tmp_path: Path) -> None:
         assert "in the tiles that it is launched with" in json.dumps(answer)
     finally:
         runner.close()
+
+
+def backward_of(text: str, path: Path) -> str:
+    path.write_text(HEAD + text)
+    run = tad("--backward", path, "--no-proof")
+    assert run.returncode == 0, run.stderr
+    return run.stdout.split("def kernel_backward(")[1].split("\nclass ")[0]
+
+
+def test_programs_that_run_together_have_blocks_that_follow_each_other(tmp_path: Path) -> None:
+    """The first axis of the grid runs first: where it numbers rows, the kernel numbers its programs anew."""
+    body = backward_of(TILES, tmp_path / "rows.py")
+    assert "program = tl.program_id(0) + tl.program_id(1) * tl.num_programs(0)\n" in body
+    assert "rows = program // offset * ROWS + tl.arange(0, ROWS)" in body
+    assert "cols = program % offset * COLS + tl.arange(0, COLS)" in body
+    turned = TILES.replace("program_id(0) * ROWS", "program_id(1) * ROWS")
+    turned = turned.replace("program_id(1) * COLS", "program_id(0) * COLS")
+    turned = turned.replace(
+        "triton.cdiv(m, 2), triton.cdiv(n, 4)", "triton.cdiv(n, 4), triton.cdiv(m, 2)"
+    )
+    assert "num_programs" not in backward_of(turned, tmp_path / "columns.py")
+    assert "num_programs" not in backward_of(TAKEN["flat"][0], tmp_path / "flat.py")

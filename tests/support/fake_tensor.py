@@ -132,6 +132,11 @@ class Tensor:
         return self.grad_fn is None
 
     @property
+    def retains_grad(self) -> bool:
+        """Nobody asks this torch for the gradients of what is computed."""
+        return False
+
+    @property
     def is_cuda(self) -> bool:
         """Whether its device says cuda."""
         return self.device.type == "cuda"

@@ -1,5 +1,6 @@
 // Host code loses a gradient where it views floats as whole numbers, or takes a tensor for a number; and it hides a change from
-// autograd behind `.data`. Nobody says so to its author. The emitted code asks first.
+// autograd behind `.data`. Nobody says so to its author. The emitted code asks first. Parts of a tensor that launches write to
+// become views that autograd lets them write to.
 #include "autodiff/launcher/host_guards.h"
 
 #include <string.h>
@@ -114,6 +115,57 @@ static bool may_be_changed(const Source *source, SyntaxNode node) {
     }
 }
 
+/* ---- parts of one tensor ---- */
+
+/// Functions of PyTorch whose result is several views of a tensor: autograd lets nobody write to these.
+static bool gives_parts(Str name) {
+    static const char *const names[] = {"chunk", "split", "unbind", "tensor_split"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (str_is(name, names[i])) return true;
+    return false;
+}
+
+typedef struct PartUse {
+    const Source *source;
+    Str name;
+    bool is_found;
+} PartUse;
+
+/// Whether a launch that may write to what it is given gets the name.
+static bool visit_launch(void *context, SyntaxNode node) {
+    PartUse *use = context;
+    SyntaxNode function = node_field(node, "function"), list = node_field(node, "arguments");
+    if (node_kind(node) != SYNTAX_CALL || node_kind(function) != SYNTAX_ATTRIBUTE ||
+        !str_is(node_text(use->source, node_field(function, "attribute")), "launch"))
+        return true;
+    for (uint32_t i = 0; i < node_child_count(list); i++) {
+        SyntaxNode argument = node_child(list, i);
+        if (node_kind(argument) == SYNTAX_KEYWORD_ARGUMENT)
+            argument = node_field(argument, "value");
+        bool is_name = node_kind(argument) == SYNTAX_IDENTIFIER;
+        if (is_name && str_equal(node_text(use->source, argument), use->name)) use->is_found = true;
+    }
+    return true;
+}
+
+/// Whether a call `y.chunk(2)` stands in `a, b = y.chunk(2)`, and a launch gets `a` or `b`.
+static bool parts_are_launched(const Source *source, SyntaxNode call) {
+    SyntaxNode function = node_field(call, "function"), assignment = node_parent(call);
+    if (node_kind(function) != SYNTAX_ATTRIBUTE ||
+        !gives_parts(node_text(source, node_field(function, "attribute"))) ||
+        node_kind(assignment) != SYNTAX_ASSIGNMENT ||
+        !node_same(node_field(assignment, "right"), call))
+        return false;
+    SyntaxNode root = assignment, targets = node_field(assignment, "left");
+    while (!node_is_null(node_parent(root))) root = node_parent(root);
+    for (uint32_t i = 0; i < node_child_count(targets); i++) {
+        PartUse use = {.source = source, .name = node_text(source, node_child(targets, i))};
+        syntax_walk(root, visit_launch, &use);
+        if (use.is_found) return true;
+    }
+    return false;
+}
+
 /* ---- the text ---- */
 
 static bool visit_host(void *context, SyntaxNode node) {
@@ -124,6 +176,8 @@ static bool visit_host(void *context, SyntaxNode node) {
         if (type.size)
             return !replace(guards, node, "_whole_view",
                             node_field(node_field(node, "function"), "object"), type);
+        if (parts_are_launched(source, node))
+            return !replace(guards, node, "_parts", node, (Str){0});
         SyntaxNode number = read_as_number(source, node);
         return node_is_null(number) || !replace(guards, node, "_read_number", number, (Str){0});
     }
@@ -134,7 +188,9 @@ static bool visit_host(void *context, SyntaxNode node) {
 }
 
 const char *host_guards_text(Arena *arena, const char *text) {
-    if (!strstr(text, ".view(") && !strstr(text, "float(") && !strstr(text, ".data")) return text;
+    bool may_have = strstr(text, ".view(") || strstr(text, "float(") || strstr(text, ".data") ||
+                    strstr(text, ".launch(");
+    if (!may_have) return text;
     const Source *source = source_new(arena, "", str_from(text));
     SyntaxTree *tree = syntax_parse(source);
     HostGuards guards = {.source = source, .out = buffer_new(arena)};

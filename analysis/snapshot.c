@@ -121,10 +121,11 @@ static const Type *called_with(const Building *building, const Kernel *kernel) {
     return kernel->is_helper ? calls_find(&building->calls, kernel->definition) : NULL;
 }
 
-static CheckExtent checks_of(const SnapshotOptions *options) {
-    return options->skip_checks   ? CHECKS_NONE
-           : options->skip_trials ? CHECKS_WITHOUT_TRIALS
-                                  : CHECKS_ALL;
+static CheckOptions checks_of(const SnapshotOptions *options) {
+    CheckExtent extent = options->skip_checks   ? CHECKS_NONE
+                         : options->skip_trials ? CHECKS_WITHOUT_TRIALS
+                                                : CHECKS_ALL;
+    return (CheckOptions){extent, options->card};
 }
 
 static void build_missing(void *context, int worker, int index) {
@@ -400,7 +401,7 @@ static Edit edit_between(Str before, Str after) {
 
 static bool options_are_equal(const SnapshotOptions *a, const SnapshotOptions *b) {
     return a->resolver == b->resolver && a->imports_version == b->imports_version &&
-           a->skip_checks == b->skip_checks;
+           a->skip_checks == b->skip_checks && a->card == b->card;
 }
 
 Snapshot *snapshot_update(const Snapshot *previous, Str text, const SnapshotOptions *options) {

@@ -17,6 +17,7 @@ typedef struct SnapshotOptions {
     bool skip_checks;          // parse and lower only
     bool
         skip_trials;  // launches are not tried with numbers; what was found so in an earlier text stays while it holds
+    const char *card;  // that launches have to fit, as Card.name has it; NULL: any
 } SnapshotOptions;
 
 /// What a forward stores for its backward alone: nobody else reads it, so it has no upstream gradient.

@@ -99,15 +99,15 @@ static void diagnostics_take(Diagnostics *sink, const Kernel *kernel, const Diag
     }
 }
 
-static void unit_check(Unit *unit, const Kernel *kernel, CheckExtent extent) {
+static void unit_check(Unit *unit, const Kernel *kernel, CheckOptions options) {
     // Notes of the checks are given back; only what they say stays.
     Arena *scratch = arena_new_scratch();
-    check_kernel(scratch, kernel, extent, &unit->checked);
+    check_kernel(scratch, kernel, options, &unit->checked);
     arena_free(scratch);
 }
 
 static void unit_analyse(Unit *unit, const FunctionDefinition *definition, const Type *called_with,
-                         CheckExtent extent) {
+                         CheckOptions checks) {
     LowerOptions options = {.observed = &unit->observed};
     bind_observed(unit, &options, definition, called_with);
     Diagnostics found = {.arena = unit->arena};
@@ -118,7 +118,7 @@ static void unit_analyse(Unit *unit, const FunctionDefinition *definition, const
     unit->understood = function_is_understood(unit->function);
     for (LIST_EACH(int, i, unit->lowered.list))
         LIST_PUSH(unit->arena, &unit->checked.list, unit->lowered.list.items[i]);
-    if (extent != CHECKS_NONE) unit_check(unit, &kernel, extent);
+    if (checks.extent != CHECKS_NONE) unit_check(unit, &kernel, checks);
 }
 
 static bool limit_is_said(const Unit *unit) {
@@ -142,7 +142,7 @@ static void unit_cut(Unit *unit, const FunctionDefinition *definition) {
 
 /// A fault of ours in one kernel leaves the others as they are.
 Unit *unit_build(SnapshotBase *base, const FunctionDefinition *definition, const Type *called_with,
-                 CheckExtent extent, int64_t limit) {
+                 CheckOptions checks, int64_t limit) {
     Arena *arena = arena_new();
     Unit *unit = ARENA_NEW(arena, Unit);
     unit->arena = arena;
@@ -152,14 +152,14 @@ Unit *unit_build(SnapshotBase *base, const FunctionDefinition *definition, const
     unit->observed = map_new(arena);
     unit->reads.names = map_new(arena);
     module_watch(base->module, &unit->reads);
-    unit->extent = extent;
+    unit->extent = checks.extent;
     unit->limit = limit;
     StepBudget *budget = ARENA_NEW(arena, StepBudget);
     BugGuard guard;
     if (BUG_GUARD(&guard)) {
         budget_start(budget, limit);
         if (!result_is_wanted()) bug_raise_for(BUG_UNWANTED, "nobody waits for it");
-        unit_analyse(unit, definition, called_with, extent);
+        unit_analyse(unit, definition, called_with, checks);
         budget_stop(budget);
         bug_guard_end(&guard);
         if (unit->function->is_cut) unit_cut(unit, definition);

@@ -39,7 +39,7 @@ void base_release(SnapshotBase *base);
 
 /// Lowers and checks one jit function of base->module in at most `limit` steps. The caller holds one count.
 Unit *unit_build(SnapshotBase *base, const FunctionDefinition *definition, const Type *called_with,
-                 CheckExtent extent, int64_t limit);
+                 CheckOptions checks, int64_t limit);
 Unit *unit_retain(Unit *unit);
 void unit_release(Unit *unit);
 

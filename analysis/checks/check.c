@@ -41,7 +41,7 @@ static bool collect(void *context, Op *op) {
     return check->ops.count < MAX_OPS;
 }
 
-void check_kernel(Arena *arena, const Kernel *kernel, CheckExtent extent,
+void check_kernel(Arena *arena, const Kernel *kernel, CheckOptions options,
                   Diagnostics *diagnostics) {
     if (!kernel->function) return;
     Check *check = ARENA_NEW(arena, Check);
@@ -49,7 +49,8 @@ void check_kernel(Arena *arena, const Kernel *kernel, CheckExtent extent,
     check->kernel = kernel;
     check->function = kernel->function;
     check->diagnostics = diagnostics;
-    check->skips_trials = extent != CHECKS_ALL;
+    check->skips_trials = options.extent != CHECKS_ALL;
+    check->card = options.card;
     check->is_entry = kernel_is_entry(kernel);
     check->uses = map_new(arena);
     check->accesses = map_new(arena);

@@ -16,6 +16,7 @@ typedef struct Check {
     const Function *function;
     Diagnostics *diagnostics;
     bool skips_trials;
+    const char *card;        // SnapshotOptions.card
     bool is_entry;           // kernel_is_entry
     Map uses;                // Value -> Uses *
     Map accesses;            // Op -> Access *
@@ -79,7 +80,13 @@ typedef enum CheckExtent {
     CHECKS_NONE,
 } CheckExtent;
 
+typedef struct CheckOptions {
+    CheckExtent extent;
+    const char *card;  // SnapshotOptions.card
+} CheckOptions;
+
 /// The checks of analysis/checks/ over one lowered kernel; called by the pipeline.
-void check_kernel(Arena *arena, const Kernel *kernel, CheckExtent extent, Diagnostics *diagnostics);
+void check_kernel(Arena *arena, const Kernel *kernel, CheckOptions options,
+                  Diagnostics *diagnostics);
 
 #endif

@@ -80,7 +80,9 @@ static void check_file(FileCheck *check, const FileItem *file, FileParts parts) 
     }
     if (!error && BUG_GUARD(&guard)) {
         SnapshotOptions options = {.resolver = import_resolver_interface(check->resolver),
-                                   .skip_checks = !owns};
+                                   .skip_checks = !owns,
+                                   .card = check->options->card ? check->options->card
+                                                                : settings->card};
         snapshot = snapshot_build(file->path, text, &options);
         check_snapshot(check, snapshot, settings, parts);
         bug_guard_end(&guard);
@@ -160,6 +162,7 @@ static Error options_refuse(Arena *arena, const Options *options, Shard *shard) 
     Error error = names_refuse(arena, "--select", &options->select);
     if (!error) error = names_refuse(arena, "--ignore", &options->ignore);
     if (!error) error = levels_refuse(arena, "--severity", &options->severity);
+    if (!error) error = card_refuse(arena, "--card", options->card);
     if (!error) error = outcome_refuse(options);
     if (!error) error = times_refuse(arena, options);
     if (!error) error = shard_parse(arena, options->shard, shard);

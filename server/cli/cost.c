@@ -290,10 +290,7 @@ static Error refuse(CostRun *run) {
     const Options *options = run->options;
     if (options->format != FORMAT_FULL && options->format != FORMAT_JSON)
         return "--cost has the formats full and json";
-    if (options->card && !card_find(str_from(options->card)))
-        return arena_printf(run->arena, "--card: there is no `%s`; there are %s", options->card,
-                            card_names(run->arena));
-    return NULL;
+    return card_refuse(run->arena, "--card", options->card);
 }
 
 static const char *written(CostRun *run) {

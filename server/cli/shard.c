@@ -191,6 +191,7 @@ const char *shard_words(Arena *arena, const Options *options) {
     put_names(arena, &words, "--select", &options->select);
     put_names(arena, &words, "--ignore", &options->ignore);
     put_names(arena, &words, "--severity", &options->severity);
+    if (options->card) buffer_printf(&words, "%s--card %s", words.size ? " " : "", options->card);
     if (!options->grad) return buffer_text(&words);
     buffer_printf(&words, "%s--seed %d --time-limit %g", words.size ? " " : "", options->seed,
                   options->time_limit_s);

@@ -19,6 +19,7 @@
 #include "server/dumps/dump_edits.h"
 #include "server/report/diff.h"
 #include "server/settings/options.h"
+#include "server/settings/settings.h"
 #include "server/system/files.h"
 #include "server/system/target.h"
 #include "server/text/resolve.h"
@@ -377,12 +378,11 @@ int command_dump(const Options *options) {
         say("there is no stage or pass `%s`; `--dump help` lists them", name);
         return STATUS_TROUBLE;
     }
-    if (options->card && !card_find(str_from(options->card))) {
-        Arena *arena = arena_new();
-        say("--card: there is no `%s`; there are %s", options->card, card_names(arena));
-        arena_free(arena);
-        return STATUS_TROUBLE;
-    }
+    Arena *arena = arena_new();
+    Error error = card_refuse(arena, "--card", options->card);
+    if (error) say("%s", error);
+    arena_free(arena);
+    if (error) return STATUS_TROUBLE;
     int status = STATUS_CLEAN;
     for (int i = 1; i < options->operand_count; i++) {
         int one = dump_file(options, (StageId)stage, pass, options->operands[i]);

@@ -166,11 +166,22 @@ static void note_time(QueueDocument *document, uint64_t started_ns) {
     atomic_store(&document->analysis_ns, clock_ns() - started_ns);
 }
 
+/// The folder's, read when it is asked for the first time.
+static const Settings *settings_of(struct FastQueue *queue, QueueDocument *document) {
+    static const Settings none;
+    if (!*document->source_path) return &none;
+    if (document->settings_generation != queue->settings_generation)
+        document->settings = settings_for(queue->settings, document->source_path);
+    document->settings_generation = queue->settings_generation;
+    return document->settings;
+}
+
 static void document_build(struct FastQueue *queue, QueueDocument *document, Text *text,
                            bool tries) {
     QueueResolver *resolver = resolver_for(queue, document), *old_resolver = document->resolver;
     SnapshotOptions options = {.resolver = import_resolver_interface(resolver->imports),
-                               .skip_trials = !tries};
+                               .skip_trials = !tries,
+                               .card = settings_of(queue, document)->card};
     Snapshot *old = document->snapshot;
     uint64_t started_ns = clock_ns();
     fault_provoke("fast", text->analysed);
@@ -318,16 +329,10 @@ const Snapshot *request_snapshot(Request *request) {
 }
 
 const Settings *request_settings(Request *request) {
-    struct FastQueue *queue = request->server->queue;
-    QueueDocument *document = request->document;
-    static const Settings none;
-    if (!*document->source_path) return &none;
     StepBudget *paused = budget_pause();  // others have them, too
-    if (document->settings_generation != queue->settings_generation)
-        document->settings = settings_for(queue->settings, document->source_path);
-    document->settings_generation = queue->settings_generation;
+    const Settings *settings = settings_of(request->server->queue, request->document);
     budget_resume(paused);
-    return document->settings;
+    return settings;
 }
 
 Options request_options(const Request *request) {

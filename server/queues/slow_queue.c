@@ -54,7 +54,8 @@ const Snapshot *slow_snapshot(Request *request) {
     queue->generation = overlay_generation(overlay);
     queue->listing = overlay_listing(overlay);
     queue->imports = import_resolver_new(overlay);
-    SnapshotOptions options = {.resolver = import_resolver_interface(queue->imports)};
+    SnapshotOptions options = {.resolver = import_resolver_interface(queue->imports),
+                               .card = slow_settings(request)->card};
     queue->snapshot = snapshot_build(path, request->text->analysed, &options);
     queue->text = text_retain(request->text);
     return queue->snapshot;

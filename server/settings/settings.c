@@ -81,6 +81,12 @@ Error levels_refuse(Arena *arena, const char *where, const Names *levels) {
     return NULL;
 }
 
+Error card_refuse(Arena *arena, const char *where, const char *name) {
+    if (!name || card_find(str_from(name))) return NULL;
+    return arena_printf(arena, "%s: there is no `%s`; there are %s", where, name,
+                        card_names(arena));
+}
+
 Error names_refuse(Arena *arena, const char *where, const Names *names) {
     for (int i = 0; i < names->count; i++) {
         bool known = false;

@@ -33,6 +33,8 @@ Json *settings_launch(const Settings *settings, Arena *arena, const char *kernel
 
 /// NULL when each name is that of a diagnostic or of a family; else a sentence with the nearest name. `where` opens it.
 Error names_refuse(Arena *arena, const char *where, const Names *names);
+/// NULL when `name` is NULL or a card; else a sentence with those that there are. `where` opens it.
+Error card_refuse(Arena *arena, const char *where, const char *name);
 /// The same for names with a level each, as `unmasked-load=error`.
 Error levels_refuse(Arena *arena, const char *where, const Names *levels);
 

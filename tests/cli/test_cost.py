@@ -159,6 +159,33 @@ def test_more_shared_memory_than_any_card_has(
     assert all("about 512 KiB" in one["message"] for one in found[:1])
 
 
+@pytest.mark.parametrize(
+    ("settings", "options", "message"),
+    [
+        ("", [], None),
+        (
+            'card = "a10g"',
+            [],
+            "about 160 KiB of shared memory in this launch, by an estimate, and has 99 KiB at most on the A10G: take",
+        ),
+        ('card = "a10g"', ["--card", "h100"], None),
+        ('card = "h100"', ["--card", "l4"], "has 99 KiB at most on the L4: take"),
+        ('card = "h100"', [], None),
+        ('card = "t4"', [], None),  # nothing is known of how its compiler lays tiles out
+    ],
+)
+def test_more_shared_memory_than_the_card_has(
+    workspace: Workspace, settings: str, options: list[str], message: str | None
+) -> None:
+    """The project's own card decides, whatever folder the tool runs in; the command line's comes first."""
+    text = PRODUCT.replace("CONFIGS", "").replace("LAUNCH", ", M=128, N=128, B=64, num_stages=6")
+    workspace.write({"sub/k.py": text, "sub/pyproject.toml": f"[tool.tad]\n{settings}\n"})
+    found = workspace.check("sub/k.py", *options).json["diagnostics"]
+    said = [one["message"] for one in found if one["name"] == "shared-memory"]
+    assert len(said) == (message is not None)
+    assert not message or message in said[0]
+
+
 def test_the_card_of_the_folder(workspace: Workspace) -> None:
     workspace.write({"k.py": SCALE, "pyproject.toml": '[tool.tad]\ncard = "h100"\n'})
     assert "memory-bound on h100, up to 4*BLOCK bytes" in workspace.tad("--cost", "k.py").stdout

@@ -67,7 +67,7 @@ def test_version(workspace: Workspace) -> None:
         (["--backward", "a.py", "--wrapper", "jax"], "--wrapper takes one of autograd, none, triton_op"),
         (["--check", "a.py", "--doctor"], "cannot be used together"),
         (["--explain"], "--explain needs NAME"),
-        (["--check", "a.py", "--card", "h100"], "--card has no meaning with --check"),
+        (["--backward", "a.py", "--card", "h100"], "--card has no meaning with --backward"),
         (["--version", "extra"], "does not know what to do with `extra`"),
     ],
 )

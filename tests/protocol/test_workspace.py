@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.test_cost import PRODUCT
 from tests.protocol.client import CAPABILITIES, Client, edit, place
 from tests.protocol.conftest import KERNEL
 
@@ -455,6 +456,21 @@ def test_each_root_has_settings_of_its_own(server: Client, tmp_path: Path) -> No
     event = {"added": [], "removed": folders[1:]}
     server.notify("workspace/didChangeWorkspaceFolders", {"event": event})
     codes(server, uris[1], lambda found: "unmasked-load" in found)
+
+
+def test_launches_have_to_fit_the_card_of_the_folder(server: Client, tmp_path: Path) -> None:
+    """What is said follows `pyproject.toml` when it is saved."""
+    project, uri = tmp_path / "pyproject.toml", (tmp_path / "k.py").as_uri()
+
+    launch = ", M=128, N=128, B=64, num_stages=6"
+    server.initialize(workspaceFolders=[{"uri": tmp_path.as_uri(), "name": "one"}])
+    server.open(uri, PRODUCT.replace("CONFIGS", "").replace("LAUNCH", launch))
+    codes(server, uri, lambda found: "shared-memory" not in found)
+    for kind, card, is_told in ((1, "a10g", True), (2, "h100", False), (2, "l4", True)):
+        project.write_text(f'[tool.tad]\ncard = "{card}"\n')
+        changes = [{"uri": project.as_uri(), "type": kind}]
+        server.notify("workspace/didChangeWatchedFiles", {"changes": changes})
+        codes(server, uri, lambda found, is_told=is_told: ("shared-memory" in found) == is_told)
 
 
 def test_each_root_has_a_pyproject_of_its_own(server: Client, tmp_path: Path) -> None:

@@ -114,6 +114,7 @@ typedef struct ScheduleReport {
     int line;
     const char *reason;  // there is no backward
     int gradients, atomics;
+    LIST(const SavedValue *) saved;  // by the forward, for it alone
     LIST(ScheduleKernel) kernels;
 } ScheduleReport;
 /// `card`: whose peaks count, or NULL.

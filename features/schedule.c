@@ -7,6 +7,7 @@
 #include "autodiff/backward.h"
 #include "autodiff/kept.h"
 #include "autodiff/rewrite/rewrite.h"
+#include "autodiff/state/saved_parameters.h"
 #include "base/error.h"
 #include "features/features.h"
 
@@ -360,6 +361,9 @@ ScheduleReport schedule_report(Arena *arena, const Snapshot *snapshot, const Ker
         report.reason = backward->reason ? backward->reason : "not known";
         return report;
     }
+    for (LIST_EACH(int, i, snapshot->saved))
+        if (strcmp(snapshot->saved.items[i].kernel, report.kernel) == 0)
+            LIST_PUSH(arena, &report.saved, &snapshot->saved.items[i]);
     Diagnostics ignored = {.arena = arena};
     const char *emitted = backward_module(arena, snapshot, &backward, 1, &options, &ignored);
     const SnapshotOptions reading = {.skip_checks = true};
@@ -424,6 +428,11 @@ static void put_kernel(Buffer *out, const ScheduleKernel *kernel) {
     for (LIST_EACH(int, i, kernel->gradients)) put_gradient(out, &kernel->gradients.items[i]);
 }
 
+static const char *saved_text(Arena *arena, const SavedValue *saved) {
+    return arena_printf(arena, "`%s` in `%s`: %s", saved->value, saved->parameter,
+                        saved_size_text(saved));
+}
+
 /// What one gradient is stored by, as an item of a list; nothing where the kernel does not store it.
 static bool put_brief(Buffer *out, const ScheduleGradient *gradient) {
     if (!gradient->owner && !gradient->writers) return false;
@@ -457,6 +466,9 @@ const char *schedule_brief(Arena *arena, const ScheduleReport *report) {
                 told += put_brief(&out, gradient);
         }
     if (left) buffer_printf(&out, "\n- and %d more", left);
+    for (LIST_EACH(int, i, report->saved))
+        buffer_printf(&out, "%s%s", i ? "; " : "\n\nIts forward also stores ",
+                      saved_text(arena, report->saved.items[i]));
     return buffer_text(&out);
 }
 
@@ -475,5 +487,8 @@ const char *schedule_text(Arena *arena, const ScheduleReport *report) {
     else
         buffer_puts(&out, "without atomics\n");
     for (LIST_EACH(int, i, report->kernels)) put_kernel(&out, &report->kernels.items[i]);
+    for (LIST_EACH(int, i, report->saved))
+        buffer_printf(&out, "\nthe forward also stores %s\n",
+                      saved_text(arena, report->saved.items[i]));
     return buffer_text(&out);
 }

@@ -248,15 +248,6 @@ static void dump_launches(const Dump *dump) {
 
 // --- Schedules
 
-static void print_saved(const SavedValues *values, const Kernel *kernel) {
-    for (LIST_EACH(int, i, *values)) {
-        const SavedValue *saved = &values->items[i];
-        if (strcmp(saved->kernel, kernel->function->name) != 0) continue;
-        put("\nthe forward also stores `%s` in `%s`: %s\n", saved->value, saved->parameter,
-            saved_size_text(saved));
-    }
-}
-
 static void dump_schedule(const Dump *dump) {
     bool is_first = true;
     Saving saving = {.snapshot = dump->snapshot};
@@ -270,7 +261,6 @@ static void dump_schedule(const Dump *dump) {
         Arena *arena = arena_new();
         ScheduleReport report = schedule_report(arena, saving.snapshot, kernel, dump->card);
         put("%s%s", is_first ? "" : "\n", schedule_text(arena, &report));
-        print_saved(&saving.snapshot->saved, kernel);
         arena_free(arena);
         is_first = false;
     }

@@ -407,12 +407,9 @@ static void proof_derive_in(Request *request, QueuedProof *proof, const Snapshot
 /// Proves what `Generate backward` would write.
 static void proof_derive(Request *request, QueuedProof *proof, const Snapshot *snapshot,
                          const Kernel *kernel, const Original *original) {
-    const Kernel *first = original_kernel(original, kernel);
-    Saving saving = {.snapshot = first ? original->snapshot : snapshot};
-    if (!first && !original->name && request->configuration->saves_for_backward)
-        saving = saving_of(request->arena, snapshot, NULL, kernel);
-    const Kernel *source = first ? first : saving_kernel(&saving, kernel);
-    proof_derive_in(request, proof, snapshot, kernel, original, first, source);
+    Saving saving = written_saving(request, original, snapshot, kernel);
+    proof_derive_in(request, proof, snapshot, kernel, original, original_kernel(original, kernel),
+                    saving_kernel(&saving, kernel));
     saving_close(&saving);
 }
 

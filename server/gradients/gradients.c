@@ -14,6 +14,7 @@
 #include "server/gradients/kernel_hash.h"
 #include "server/gradients/outdated.h"
 #include "server/gradients/publish.h"
+#include "server/gradients/written.h"
 #include "server/queues/request.h"
 #include "server/queues/slow_queue.h"
 #include "server/session/client.h"
@@ -26,9 +27,10 @@ typedef struct GradientEntry {
     int line;               // of the kernel's `def` when it was checked, one-based
     bool was_stale;         // as the client was told
     uint64_t derived_hash;  // 0: not derived
+    bool derived_saves;     // Configuration.saves_for_backward of then
     char refusal[400];      // "": it was derived
     bool is_slow;           // what was derived: with atomics, or states made again and again
-    char schedule[1000];    // of what was derived, in some lines; "": not known
+    char schedule[1400];    // of what was derived, in some lines; "": not known
     uint64_t compared;      // outdated_hash of what was compared last; 0: nothing was
     bool is_same;           // both had the same backward
 } GradientEntry;
@@ -416,21 +418,33 @@ void gradients_tell_stale(Server *server, const char *uri, int version, const St
 // --- Deriving in the background
 
 static bool knows_derivation(struct Gradients *gradients, Arena *arena, const char *uri,
-                             const char *kernel, uint64_t hash) {
+                             const char *kernel, uint64_t hash, bool saves) {
     lock_take(&gradients->lock);
     const GradientEntry *entry = entry_find(gradients, arena, uri, kernel);
-    bool known = entry && entry->derived_hash == hash;
+    bool known = entry && entry->derived_hash == hash && entry->derived_saves == saves;
     lock_give(&gradients->lock);
     return known;
 }
 
-/// NULL where nobody wants to know any longer; too long a one is left out.
-static const char *derive_schedule(const Snapshot *snapshot, const Kernel *kernel, Arena *arena) {
+/// "" where it is left out; NULL where nobody wants to know any longer.
+static const char *schedule_of(const Snapshot *snapshot, const Kernel *kernel, Arena *arena) {
     BugGuard guard;
     if (!BUG_GUARD(&guard)) return guard.cause == BUG_UNWANTED ? NULL : "";
     ScheduleReport report = schedule_report(arena, snapshot, kernel, NULL);
     const char *schedule = schedule_brief(arena, &report);
     bug_guard_end(&guard);
+    return schedule;
+}
+
+/// The schedule of what `Generate backward` would write; as schedule_of.
+static const char *derive_schedule(Request *request, const Original *original,
+                                   const Snapshot *snapshot, const Kernel *kernel, Arena *arena) {
+    BugGuard guard;
+    if (!BUG_GUARD(&guard)) return guard.cause == BUG_UNWANTED ? NULL : "";
+    Saving saving = written_saving(request, original, snapshot, kernel);
+    bug_guard_end(&guard);
+    const char *schedule = schedule_of(saving.snapshot, saving_kernel(&saving, kernel), arena);
+    saving_close(&saving);
     return schedule;
 }
 
@@ -446,11 +460,13 @@ static void note_schedule(struct Gradients *gradients, Arena *arena, const char 
 }
 
 static bool note_derivation(struct Gradients *gradients, Arena *arena, const char *uri,
-                            const char *kernel, uint64_t hash, const char *refusal, bool is_slow) {
+                            const char *kernel, uint64_t hash, bool saves, const char *refusal,
+                            bool is_slow) {
     lock_take(&gradients->lock);
     GradientEntry *entry = entry_make(gradients, arena, uri, kernel);
     bool differs = !entry->derived_hash || strcmp(entry->refusal, refusal) != 0;
     entry->derived_hash = hash;
+    entry->derived_saves = saves;
     entry->is_slow = is_slow;
     size_t size = strlen(refusal);
     if (size >= sizeof entry->refusal) size = sizeof entry->refusal - 1;
@@ -511,8 +527,9 @@ static bool compare_twins(Request *request, const Snapshot *snapshot, const Kern
 static Json *derive_work(Request *request) {
     struct Gradients *gradients = request->server->gradients;
     const char *uri = request->document->uri;
-    bool has_news = false;
+    bool has_news = false, saves = request->configuration->saves_for_backward;
     const Snapshot *snapshot = slow_snapshot(request);
+    Original original = snapshot ? original_open(request) : (Original){0};
     for (int i = 0; snapshot && result_is_wanted() && i < snapshot->kernels.count; i++) {
         const Kernel *kernel = &snapshot->kernels.items[i];
         if (!kernel_has_gradients(snapshot, kernel)) continue;
@@ -521,15 +538,17 @@ static Json *derive_work(Request *request) {
         const char *name = kernel->function->name;
         const char *refusal = NULL;
         bool is_slow = false;
-        if (!knows_derivation(gradients, arena, uri, name, hash))
+        if (!knows_derivation(gradients, arena, uri, name, hash, saves))
             refusal = derive_refusal(snapshot, kernel, arena, &is_slow);
-        const char *schedule = refusal ? derive_schedule(snapshot, kernel, arena) : NULL;
+        const char *schedule =
+            refusal ? derive_schedule(request, &original, snapshot, kernel, arena) : NULL;
         if (schedule) note_schedule(gradients, arena, uri, name, schedule);
         if (schedule)
-            has_news |= note_derivation(gradients, arena, uri, name, hash, refusal, is_slow);
+            has_news |= note_derivation(gradients, arena, uri, name, hash, saves, refusal, is_slow);
         arena_free(arena);
         has_news |= compare_twins(request, snapshot, kernel);
     }
+    original_close(&original);
     return has_news ? json_bool(request->arena, true) : NULL;
 }
 

@@ -7,6 +7,7 @@
 #include "analysis/addresses/affine_axes.h"
 #include "analysis/syntax/syntax_nodes.h"
 #include "autodiff/kept.h"
+#include "autodiff/state/saved_parameters.h"
 #include "base/escape.h"
 #include "features/features.h"
 #include "server/report/cost_json.h"
@@ -91,6 +92,20 @@ static void set_told(Arena *arena, Json *json, const char *key, const char *text
     if (text) json_set_string(json, key, lines_visible(arena, text));
 }
 
+/// What the forward stores for its backward.
+static Json *saved_json(Arena *arena, const ScheduleReport *report) {
+    Json *list = json_array(arena);
+    for (LIST_EACH(int, i, report->saved)) {
+        const SavedValue *saved = report->saved.items[i];
+        Json *json = json_object(arena);
+        set_told(arena, json, "value", saved->value);
+        set_told(arena, json, "parameter", saved->parameter);
+        json_set_string(json, "size", saved_size_text(saved));
+        json_push(list, json);
+    }
+    return list;
+}
+
 /// The kernels of the backward: what a program of each costs, and who owns what.
 static Json *kernels_json(Arena *arena, const ScheduleReport *report) {
     Json *kernels = json_array(arena);
@@ -148,6 +163,7 @@ Json *schedule_json(Arena *arena, const Snapshot *snapshot, const Kernel *kernel
     json_set(json, "axes", axes_json(arena, snapshot, kernel, all.uses));
     json_set(json, "gradients", gradients);
     ScheduleReport report = schedule_report(arena, snapshot, kernel, card);
+    json_set(json, "saved", saved_json(arena, &report));
     json_set(json, "kernels", kernels_json(arena, &report));
     json_set(json, "cost", cost_points_json(arena, snapshot, kernel, &report, card));
     if (backward->status != BACKWARD_DERIVED)

@@ -74,6 +74,14 @@ const Kernel *original_kernel(const Original *original, const Kernel *kernel) {
     return is_same ? found : NULL;
 }
 
+Saving written_saving(Request *request, const Original *original, const Snapshot *snapshot,
+                      const Kernel *kernel) {
+    if (original_kernel(original, kernel)) return (Saving){.snapshot = original->snapshot};
+    if (original->name || !request->configuration->saves_for_backward)
+        return (Saving){.snapshot = snapshot};
+    return saving_of(request->arena, snapshot, NULL, kernel);
+}
+
 Neighbour written_backward(Request *request, const Kernel *kernel) {
     const char *path = request->document->path;
     const char *kernels[] = {NULL, str_dup(request->arena, kernel->definition->name)};

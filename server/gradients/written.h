@@ -2,6 +2,7 @@
 #ifndef TAD_SERVER_GRADIENTS_WRITTEN_H
 #define TAD_SERVER_GRADIENTS_WRITTEN_H
 
+#include "autodiff/saving/saving.h"
 #include "server/gradients/gradients.h"
 
 /// The other file of the two, as the editor has it or as it is on disk; in the request's arena.
@@ -25,6 +26,10 @@ Original original_open(Request *request);
 void original_close(Original *original);
 /// The same kernel there, its text unchanged; or NULL.
 const Kernel *original_kernel(const Original *original, const Kernel *kernel);
+/// The text that `Generate backward` derives the kernel from: the original's, or one where the forward stores more if the settings want
+/// that; saving_kernel is the kernel there. To be closed with saving_close, before the original.
+Saving written_saving(Request *request, const Original *original, const Snapshot *snapshot,
+                      const Kernel *kernel);
 /// The module beside the request's file that holds the kernel's backward. On any queue.
 Neighbour written_backward(Request *request, const Kernel *kernel);
 

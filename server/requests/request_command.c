@@ -10,6 +10,7 @@
 #include "server/gradients/kernel_hash.h"
 #include "server/gradients/schedule_json.h"
 #include "server/gradients/timings.h"
+#include "server/gradients/written.h"
 #include "server/model/agreement.h"
 #include "server/queues/answer.h"
 #include "server/queues/fast_queue.h"
@@ -127,7 +128,12 @@ static Json *command_schedule(Request *request) {
     const Snapshot *snapshot = slow_snapshot(request);
     const Kernel *kernel = snapshot ? kernel_of(request, snapshot) : NULL;
     if (!kernel) return NULL;
-    Json *json = schedule_json(request->arena, snapshot, kernel, slow_settings(request)->card);
+    Original original = original_open(request);
+    Saving saving = written_saving(request, &original, snapshot, kernel);
+    Json *json = schedule_json(request->arena, saving.snapshot, saving_kernel(&saving, kernel),
+                               slow_settings(request)->card);
+    saving_close(&saving);
+    original_close(&original);
     Json *measured =
         timing_figures(request->server->timings, request->arena, request->document->uri,
                        kernel->function->name, kernel_hash(snapshot, kernel));

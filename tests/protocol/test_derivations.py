@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.emitted.test_saving import NORM
 from tests.protocol.client import ROOT, Client, edit, place
 
 SNAPSHOTS = 2  # of one text: the slow queue and the background make one each (docs/server.md)
@@ -67,6 +68,25 @@ def pick_kernel(x_ptr, index_ptr, out_ptr, n, BLOCK: tl.constexpr):
 def hover_text(client: Client, uri: str, where: dict[str, int]) -> str:
     asked = {"textDocument": {"uri": uri}, "position": where}
     return client.request("textDocument/hover", asked)["contents"]["value"]
+
+
+@pytest.mark.parametrize("saves", [True, False])
+def test_hover_shows_the_schedule_that_would_be_written(tmp_path: Path, saves: bool) -> None:
+    text = NORM
+    uri, client = (tmp_path / "norm.py").as_uri(), Client()
+    client.configuration = {"gradients": {"save": saves}}
+    client.initialize()
+    client.open(uri, text)
+    client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+    where = place(text, "def norm", inside=4)
+    found = ""
+    for _ in range(100):  # until it was derived in the background
+        found = hover_text(client, uri, where)
+        if "Its backward has" in found:
+            break
+        time.sleep(0.1)
+    assert ("Its forward also stores" in found) == saves, found
+    assert client.shut_down() == 0
 
 
 def test_hover_on_a_kernel_says_what_its_gradients_are_stored_by(tmp_path: Path) -> None:

@@ -612,15 +612,25 @@ def generated(editor: Client, uri: str, settings: dict) -> str:
 def test_a_forward_stores_row_statistics_unless_told_otherwise(editor: Client, kernel: str) -> None:
     """`gradients.save`: what is written, what is proved in the file, and that the pair is up to date."""
     editor.open(kernel, NORM)
+
+    def schedule(uri: str) -> dict:
+        return editor.request("workspace/executeCommand", command("schedule", uri, "norm"))
+
     assert " also stores `" not in generated(editor, kernel, {"save": False})
+    assert schedule(kernel)["saved"] == []
     text = generated(editor, kernel, {})
     assert text.count(" also stores `") == 2
+    shown = schedule(kernel)
+    assert len(shown["saved"]) == 2
+    for saved in shown["saved"]:
+        assert f"also stores `{saved['parameter']}`: `{saved['value']}`, {saved['size']}" in text
     result = editor.request("workspace/executeCommand", command("checkGradients", kernel, "norm"))
     assert result["status"] == "proved", result
     written = Path(kernel.removeprefix("file://"))
     written = written.with_name(f"{written.stem}_backward.py")
     written.write_text(text)
     editor.open(written.as_uri(), text)
+    assert schedule(written.as_uri())["kernels"] == shown["kernels"]
     check = command("checkGradients", written.as_uri(), "norm")
     result = editor.request("workspace/executeCommand", check)
     assert result["status"] == "proved", result

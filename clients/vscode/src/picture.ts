@@ -173,8 +173,13 @@ function kernelSection(kernel: BackwardKernel): string {
   return `<h3><code>${escapeHtml(kernel.name)}</code></h3>${work}${rows.length ? table([["gradient"], ["who writes it"]], rows) : ""}`;
 }
 
+function savedSentence({ saved }: Schedule): string {
+  const told = (saved ?? []).map(({ value, parameter, size }) => `\`${value}\` in \`${parameter}\`, ${size}`);
+  return told.length ? `<p>The forward also stores ${markdownCode(told.join("; "))}.</p>` : "";
+}
+
 /** The kernels of the backward, in words: what a program of each moves and computes, who owns what and why. */
 export function kernelSections(schedule: Schedule): string {
   const kernels = schedule.kernels ?? [];
-  return kernels.length ? `<p class="quiet">Estimates of the analysis, nothing is run.</p>${kernels.map(kernelSection).join("")}` : "";
+  return kernels.length ? `<p class="quiet">Estimates of the analysis, nothing is run.</p>${savedSentence(schedule)}${kernels.map(kernelSection).join("")}` : "";
 }

@@ -221,6 +221,8 @@ export interface Schedule {
   /** One for each axis of the grid: what the launcher gives for it, where that is known. */
   axes: { axis: number; extent?: string }[];
   gradients: GradientSchedule[];
+  /** What the forward stores for its backward: an expression of its text, the parameter that it goes to. */
+  saved?: { value: string; parameter: string; size: string }[];
   kernels?: BackwardKernel[];
   cost?: Costs;
   reason?: string;

@@ -286,6 +286,12 @@ local function schedule(name)
         table.insert(lines, 'after: ' .. after)
       end
     end
+    for i, saved in ipairs(result.saved or {}) do
+      if i == 1 then
+        vim.list_extend(lines, { '', 'The forward also stores' })
+      end
+      table.insert(lines, ('- `%s` in `%s`: %s'):format(saved.value, saved.parameter, saved.size))
+    end
     float(table.concat(lines, '\n'), 'schedule ' .. name)
   end)
 end

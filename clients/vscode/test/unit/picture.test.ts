@@ -78,5 +78,10 @@ test("the kernels of the backward say what they cost, and who owns what", () => 
   assert.match(html, /Atomic adds: in one element meet all/);
   assert.match(html, /share <code>w_ptr<\/code> &lt;all&gt;/);
   assert.match(html, /Nothing is stored to it here/);
+  const saved = [{ value: "m + tl.log(l)", parameter: "saved_ptr", size: "4 bytes for each row" }];
+  assert.match(
+    kernelSections({ ...schedule([]), kernels, saved }),
+    /The forward also stores <code>m \+ tl.log\(l\)<\/code> in <code>saved_ptr<\/code>, 4 bytes for each row\./,
+  );
   assert.equal(kernelSections(schedule([])), "", "an older server says nothing of them");
 });

@@ -2,6 +2,7 @@
 #include "analysis/build/fold.h"
 
 #include "analysis/build/infer_rules.h"
+#include "analysis/ir/walk.h"
 
 static const Constant *fold_text(Arena *arena, OpCode code, Str a, Str b) {
     if (code != OP_ADD) return NULL;
@@ -33,9 +34,27 @@ static const Constant *fold_one(Arena *arena, OpCode code, const Constant *a) {
     return constant_apply(code, a, NULL, &result) ? constant_new(arena, result) : NULL;
 }
 
+/// 1 where a kernel's own parameter stays what it is on one of the ways through branches and loops.
+static intptr_t trace_handed(ValueWalk *walk, const Value *value) {
+    if (!value) return 0;
+    const Op *op = value->region ? value->region->parent : value->op;
+    if (!op) return value->region != NULL;
+    if (op->code == OP_IF && !value->region) {
+        for (int branch = 0; branch < 2; branch++) {
+            const Op *yield = region_terminator(op->regions[branch]);
+            if (!yield || walk_ask(walk, yield->operands[value->index])) return 1;
+        }
+        return 0;
+    }
+    if (!op_is_loop(op->code)) return 0;
+    int first = op->code == OP_WHILE ? 0 : 3;
+    int carried = value->region && op->code != OP_WHILE ? value->index - 1 : value->index;
+    return carried >= 0 && walk_ask(walk, op->operands[first + carried]);
+}
+
 /// `x is None` for what is certainly something; a kernel's own parameter may be given None.
 static bool is_never_none(const Value *value) {
-    if (value->region && !value->region->parent) return false;
+    if (walk_from(value, trace_handed, 1, NULL)) return false;
     switch (value->type.kind) {
     case TYPE_NUMBER:
     case TYPE_POINTER:

@@ -31,12 +31,25 @@ static const Value *keyword_find(const Arguments *arguments, Str name, int *inde
     return NULL;
 }
 
-/// Values by the callee's parameters. False (reported) when the arguments do not fit.
+/// Whether the function takes what its `def` says: a decorator that is not known may have made something else of it.
+static bool signature_is_known(const FunctionDefinition *callee) {
+    return callee->is_jit || callee->decorators.count == 0;
+}
+
+/// Its decorator says what it does: `...`, and a docstring at most.
+static bool is_stub(const FunctionDefinition *callee) {
+    if (signature_is_known(callee)) return false;
+    uint32_t count = node_child_count(callee->body);
+    SyntaxNode last = count ? node_child(callee->body, count - 1) : callee->body;
+    return str_is(node_text(callee->module->source, last), "...");
+}
+
+/// Values by the callee's parameters. False (reported where that is certain) when the arguments do not fit.
 static bool parameters_bind(Lowering *lowering, const FunctionDefinition *callee,
                             const Arguments *arguments, Value **values, SyntaxNode node) {
     int position = 0;
     int used_keywords = 0;
-    bool takes_all_keywords = false;
+    bool takes_all_keywords = false, is_certain = signature_is_known(callee);
     for (int i = 0; i < callee->parameter_count; i++) {
         const ParameterDefinition *parameter = &callee->parameters[i];
         int keyword = -1;
@@ -56,7 +69,7 @@ static bool parameters_bind(Lowering *lowering, const FunctionDefinition *callee
         } else if (!node_is_null(parameter->default_node)) {
             values[i] = default_value(lowering, callee, parameter);
         } else {
-            if (!arguments->is_open)
+            if (!arguments->is_open && is_certain)
                 lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node, "`%.*s` needs `%.*s`.",
                                 STR_ARGS(callee->name), STR_ARGS(parameter->name));
             values[i] = lowering_silent(lowering, "an argument that is missing");
@@ -64,9 +77,10 @@ static bool parameters_bind(Lowering *lowering, const FunctionDefinition *callee
         }
     }
     if (position < arguments->positional.count) {
-        lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node,
-                        "`%.*s` takes %d arguments, not %d.", STR_ARGS(callee->name), position,
-                        arguments->positional.count);
+        if (is_certain)
+            lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node,
+                            "`%.*s` takes %d arguments, not %d.", STR_ARGS(callee->name), position,
+                            arguments->positional.count);
         return false;
     }
     if (used_keywords == arguments->keywords.count || takes_all_keywords) return true;
@@ -76,8 +90,9 @@ static bool parameters_bind(Lowering *lowering, const FunctionDefinition *callee
         for (int i = 0; i < callee->parameter_count; i++)
             is_known = is_known || str_is(callee->parameters[i].name, name);
         if (is_known) continue;
-        lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node, "`%.*s` has no parameter `%s`.",
-                        STR_ARGS(callee->name), name);
+        if (is_certain)
+            lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node,
+                            "`%.*s` has no parameter `%s`.", STR_ARGS(callee->name), name);
         return false;
     }
     return true;
@@ -149,6 +164,10 @@ Value *lower_inline(Lowering *lowering, const FunctionDefinition *callee, Argume
                     SyntaxNode node) {
     if (lowering_over(lowering, node) || !inline_allowed(lowering, callee, node))
         return lowering_silent(lowering, "a call that is not followed");
+    if (is_stub(callee))
+        return lowering_unknown(lowering, node,
+                                "It is not known what the decorator of `%.*s` does.",
+                                STR_ARGS(callee->name));
     Value **values = ARENA_ARRAY(lowering->arena, Value *, callee->parameter_count + 1);
     if (!parameters_bind(lowering, callee, arguments, values, node))
         return lowering_silent(lowering, "a call with wrong arguments");

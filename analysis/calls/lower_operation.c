@@ -213,15 +213,23 @@ Value *lower_operation(Lowering *lowering, OpCode code, Arguments *arguments, Sy
     return value ? value : build_none(&lowering->builder);
 }
 
-/// Whether an operation cannot take these arguments: they are too many, or a keyword names one that was given before.
+static bool has_keyword(const Arguments *arguments, Str name) {
+    for (LIST_EACH(int, i, arguments->keywords))
+        if (str_is(name, arguments->keywords.items[i].name)) return true;
+    return false;
+}
+
+/// Whether an operation cannot take these arguments: they are too many or too few, or a keyword names one that was given before.
 static bool takes_others(OpCode code, const Arguments *arguments) {
     int count;
     const OpParameter *parameters = op_parameters(code, &count);
     if (count && parameters[count - 1].is_variadic) return false;
     if (arguments->positional.count > count) return true;
-    for (LIST_EACH(int, i, arguments->keywords))
-        for (int k = 0; k < arguments->positional.count; k++)
-            if (str_is(parameters[k].name, arguments->keywords.items[i].name)) return true;
+    for (int i = 0; i < arguments->positional.count; i++)
+        if (has_keyword(arguments, parameters[i].name)) return true;
+    for (int i = arguments->positional.count; i < count && !arguments->is_open; i++)
+        if (!parameters[i].default_text.size && !has_keyword(arguments, parameters[i].name))
+            return true;
     return false;
 }
 

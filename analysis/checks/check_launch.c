@@ -202,10 +202,39 @@ static bool is_stored_before(const Check *check, int end, const Value *parameter
 }
 
 /// An update of memory that a second run would not repeat: an atomic, or a store of what was loaded there and changed.
+/// Where a loop's first iteration touches memory, from where all of them do: the terms of its counter are gone.
+static const Poly *first_place(Check *check, const Poly *base, const Op *loop) {
+    const Value *start = loop->operands[0];
+    if (loop->code != OP_FOR || !start->constant) return base;
+    const Poly *from = poly_constant(check->arena, start->constant->integer);
+    return poly_substitute(check->arena, base, loop->regions[0]->arguments[0], from);
+}
+
+/// Whether the program has stored to the elements that it updates here, on each way to the update: what was there before is gone.
+static bool is_begun_anew(Check *check, int update) {
+    const Access *updated = check->memory.items[update];
+    for (int i = 0; i < update; i++) {
+        const Access *access = check->memory.items[i];
+        if (access->op->code != OP_STORE || access->parameter != updated->parameter ||
+            !access->offset.known || !updated->offset.known)
+            continue;
+        const Poly *base = access->offset.base;
+        for (const Op *store = access->op; store; store = store->parent->parent) {
+            if (store != access->op && !op_is_loop(store->code)) break;
+            if (store != access->op) base = first_place(check, base, store);
+            if (!poly_equal(base, updated->offset.base)) continue;
+            for (const Op *op = updated->op; op; op = op->parent->parent)
+                if (op->parent == store->parent) return true;
+        }
+    }
+    return false;
+}
+
 static const Access *find_update(Check *check) {
     for (LIST_EACH(int, i, check->memory)) {
         const Access *access = check->memory.items[i];
-        if (access->op->code == OP_ATOMIC_ADD && access->parameter) return access;
+        if (access->op->code == OP_ATOMIC_ADD && access->parameter && !is_begun_anew(check, i))
+            return access;
         if (access->op->code != OP_STORE || !access->parameter) continue;
         Value *value = check_operand(access->op, "value");
         for (int k = 0; k < i && value && !is_stored_before(check, i, access->parameter); k++) {

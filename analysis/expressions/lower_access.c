@@ -406,8 +406,15 @@ static Value *tuple_subscript(Lowering *lowering, Value *tuple, int count, Synta
     return tuple_item(lowering, tuple, (int)number);
 }
 
-static bool slice_is_whole(const Lowering *lowering, SyntaxNode slice) {
-    return str_is(str_trim(lowering_text(lowering, slice)), ":") || node_child_count(slice) == 0;
+/// `:`, also where its bounds are written out, as in `[None:]`.
+static bool slice_is_whole(SyntaxNode slice) {
+    for (uint32_t i = 0; i < node_child_count(slice); i++)
+        switch (node_kind(node_child(slice, i))) {
+        case SYNTAX_NONE:
+        case SYNTAX_COMMENT: break;
+        default: return false;
+        }
+    return true;
 }
 
 /// `x[:, None]`: new axes where None stands.
@@ -415,7 +422,7 @@ static Value *tile_subscript(Lowering *lowering, Value *value, SyntaxNode *indic
                              SyntaxNode node) {
     for (int i = 0; i < count; i++) {
         SyntaxKind kind = node_kind(indices[i]);
-        if (kind == SYNTAX_SLICE && slice_is_whole(lowering, indices[i])) continue;
+        if (kind == SYNTAX_SLICE && slice_is_whole(indices[i])) continue;
         Value *index = kind == SYNTAX_SLICE ? NULL : lower_value(lowering, indices[i]);
         if (!index || !value_is_none(index)) {
             if (value->type.kind == TYPE_UNKNOWN)

@@ -103,7 +103,7 @@ static GlobalKind expression_kind(Lowering *lowering, const Module *module, Synt
     }
 }
 
-/// Once in a kernel for each global.
+/// Once in a kernel for each global that stands there by its name: of `module.NAME` Triton takes what it is.
 static void report_global(Lowering *lowering, ScopeEntry entry, const Value *value, Str name,
                           SyntaxNode node) {
     const Constant *constant = value->constant;
@@ -111,6 +111,7 @@ static void report_global(Lowering *lowering, ScopeEntry entry, const Value *val
         value_is_tuple(value, &(int){0}) ||
         (constant && constant->kind >= CONSTANT_BOOL && constant->kind <= CONSTANT_STRING);
     if (!is_data || lowering->global_depth || !lowering->diagnostics) return;
+    if (node_kind(node) == SYNTAX_ATTRIBUTE) return;
     if (entry_kind(lowering, entry, 0) != GLOBAL_PLAIN) return;
     bool is_annotated = text_contains(entry.annotation, "constexpr");
     const char *start = arena_printf(lowering->arena,

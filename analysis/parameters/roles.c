@@ -132,6 +132,10 @@ static void roles_of_comparison(Roles *roles, const Op *op) {
 static void roles_of_cast(Roles *roles, const Op *op, int role) {
     const Constant *target = op->operands[1] ? op->operands[1]->constant : NULL;
     Value *input = op->operands[0];
+    const Op *typed = op->operands[1] ? op->operands[1]->op : NULL;
+    // tl.cast(x, y.dtype)
+    if (role & ROLE_POINTER && typed && typed->code == OP_DTYPE_OF)
+        role_add(roles, typed->operands[0], ROLE_POINTER);
     if (role & ROLE_POINTER && !value_is_numeric(input)) {
         role_add(roles, input, ROLE_POINTER);
         return;

@@ -277,3 +277,13 @@ def test_elsewhere_plain_python_is_still_an_error(workspace: Workspace) -> None:
     workspace.write({"mine/standard.py": text, "mine/__init__.py": ""})
     result = workspace.tad("--check", "mine/standard.py", "-f", "json")
     assert "undecorated-helper" in result.names, result.stdout
+
+
+def test_numbers_of_a_module_by_its_name(workspace: Workspace) -> None:
+    """Triton refuses a plain global by name alone; `module.NAME` is what the module has."""
+    text = HEADER + "import sizes\nfrom sizes import LIMIT\n\n\n"
+    kernel = "@triton.jit\ndef {0}(x_ptr):\n    tl.store(x_ptr, {1})\n"
+    workspace.write({"sizes.py": "LIMIT = 4\n", "k.py": text + kernel.format("a", "sizes.LIMIT")})
+    assert workspace.tad("--check", "k.py", "-f", "json").names == []
+    workspace.write({"k.py": text + kernel.format("a", "LIMIT")})
+    assert workspace.tad("--check", "k.py", "-f", "json").names == ["global-not-constexpr"]

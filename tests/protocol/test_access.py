@@ -29,18 +29,14 @@ def launch(x, i, y):
 
 def access(client: Client, uri: str, text: str, word: str) -> Any:
     argument = {"uri": uri, "position": place(text, word)}
-    return client.request(
-        "workspace/executeCommand", {"command": "tad.access", "arguments": [argument]}
-    )
+    return client.request("workspace/executeCommand", {"command": "tad.access", "arguments": [argument]})
 
 
 def test_lanes_of_a_line(editor: Client, kernel: str) -> None:
     editor.open(kernel, KERNEL)
     found = access(editor, kernel, KERNEL, "tl.load")
     assert (found["kernel"], found["kind"], found["pointer"]) == ("scale_kernel", "load", "x_ptr")
-    assert found["axes"] == [
-        {"extent": {"text": "BLOCK", "number": 128}, "stride": {"text": "1", "number": 1}}
-    ]
+    assert found["axes"] == [{"extent": {"text": "BLOCK", "number": 128}, "stride": {"text": "1", "number": 1}}]
     assert found["programs"] == [{"axis": 0, "step": {"text": "BLOCK", "number": 128}}]
     assert found["masked"] and found["type_open"] and found["lanes"] == "coalesced"
     assert found["configuration"] == "the launch in launch"
@@ -68,9 +64,7 @@ def test_the_backwards_kernels_and_who_owns_what(editor: Client, kernel: str) ->
     )
     (backward,) = found["kernels"]
     assert backward["name"] == "scale_kernel_backward"
-    assert all(
-        work["text"].startswith("reads ") and "share" not in work for work in backward["work"]
-    )
+    assert all(work["text"].startswith("reads ") and "share" not in work for work in backward["work"])
     (gradient,) = backward["gradients"]
     assert (gradient["name"], gradient["of"]) == ("dx_ptr", "x_ptr")
     assert gradient["owner"] == "a program along grid axis 0" and "collisions" not in gradient
@@ -80,8 +74,7 @@ def test_the_backwards_kernels_and_who_owns_what(editor: Client, kernel: str) ->
 
 
 TUNED = TILE.replace(
-    "@triton.jit",
-    "@triton.autotune([triton.Config({'M': 64, 'N': 32}, num_warps=8)], key=[])\n@triton.jit",
+    "@triton.jit", "@triton.autotune([triton.Config({'M': 64, 'N': 32}, num_warps=8)], key=[])\n@triton.jit"
 ).replace(", M=16, N=32", "")
 
 

@@ -253,9 +253,7 @@ def test_gradients_that_are_not_proved_can_be_repaired(desk: Desk) -> None:
     finish(client)
 
 
-SHARED = (
-    PHASES[: PHASES.index("@triton.jit")]
-    + """@triton.jit
+SHARED = PHASES[: PHASES.index("@triton.jit")] + """@triton.jit
 def pick_kernel(x_ptr, index_ptr, y_ptr, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     at = tl.load(index_ptr + i, mask=i < n, other=0)
@@ -267,7 +265,6 @@ def plain_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(y_ptr + i, tl.load(x_ptr + i, mask=i < n, other=0.0), mask=i < n)
 """
-)
 
 
 def test_a_slow_schedule_can_be_asked_about(desk: Desk) -> None:

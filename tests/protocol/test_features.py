@@ -313,24 +313,16 @@ def new_file_action(client: Client, kernel: str) -> dict:
     return actions_at(client, kernel, KERNEL, "scale_kernel")["Generate backward in a new file"]
 
 
-def test_a_module_of_ours_is_filled_anew_not_made(
-    opened: Client, kernel: str, tmp_path: Path
-) -> None:
+def test_a_module_of_ours_is_filled_anew_not_made(opened: Client, kernel: str, tmp_path: Path) -> None:
     (tmp_path / "scale_backward.py").write_text(OURS)
     edit = opened.request("codeAction/resolve", new_file_action(opened, kernel))["edit"]
     (fill,) = edit["documentChanges"]
     assert fill["edits"][0]["range"]["end"] == {"line": 2, "character": 0}
 
 
-@pytest.mark.parametrize(
-    "there", ["on disk", "open", "link out", "dangling link", "the kernel itself"]
-)
+@pytest.mark.parametrize("there", ["on disk", "open", "link out", "dangling link", "the kernel itself"])
 def test_a_file_of_others_is_not_replaced_by_an_edit(
-    opened: Client,
-    kernel: str,
-    tmp_path: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-    there: str,
+    opened: Client, kernel: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, there: str
 ) -> None:
     file = tmp_path / "scale_backward.py"
     outside = tmp_path_factory.mktemp("outside") / "file.py"
@@ -347,10 +339,7 @@ def test_a_file_of_others_is_not_replaced_by_an_edit(
     number = opened.start("codeAction/resolve", new_file_action(opened, kernel))
     error = opened.wait(number)["error"]
     wanted = {"link out": "leads out", "dangling link": "leads nowhere"}
-    assert (
-        error["code"] == REQUEST_FAILED
-        and wanted.get(there, "not written by tad-lsp") in error["message"]
-    )
+    assert error["code"] == REQUEST_FAILED and wanted.get(there, "not written by tad-lsp") in error["message"]
     argument = {"uri": kernel, "kernel": "scale_kernel", "where": "file"}
     ask = {"command": "tad.backwardPreview", "arguments": [argument]}
     preview = opened.request("workspace/executeCommand", ask)

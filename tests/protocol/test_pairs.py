@@ -45,9 +45,7 @@ def test_implementations_across_the_two_files(editor: Client, kernel: str) -> No
     # Without the file that the header names, the module's own copy is the forward.
     editor.notify("textDocument/didClose", {"textDocument": {"uri": kernel}})
     Path(kernel.removeprefix("file://")).unlink(missing_ok=True)
-    assert implementation(editor, uri, text, BACKWARD) == [
-        (uri, place(text, "def scale_kernel(", inside=4))
-    ]
+    assert implementation(editor, uri, text, BACKWARD) == [(uri, place(text, "def scale_kernel(", inside=4))]
 
 
 def test_implementations_within_one_file(editor: Client, kernel: str) -> None:
@@ -64,9 +62,7 @@ def test_implementations_within_one_file(editor: Client, kernel: str) -> None:
 
 def shown(client: Client) -> dict[str, Any]:
     client.settle()
-    return [each["params"] for each in client.requests if each["method"] == "window/showDocument"][
-        -1
-    ]
+    return [each["params"] for each in client.requests if each["method"] == "window/showDocument"][-1]
 
 
 def test_lenses_go_to_the_backward_and_back(server: Client, kernel: str) -> None:
@@ -118,11 +114,7 @@ def test_a_wrong_gradient_is_opened_where_it_is_written(server: Client, kernel: 
     assert re.search(r"; expected dx_ptr\[\d+\] = \S+, actual \S+$", found[0]), found[0]
     server.request("workspace/executeCommand", command("showResult", uri))
     assert shown(server)["uri"] == uri
-    assert (
-        wrong.splitlines()[shown(server)["selection"]["start"]["line"]]
-        .strip()
-        .startswith("tl.store(")
-    )
+    assert wrong.splitlines()[shown(server)["selection"]["start"]["line"]].strip().startswith("tl.store(")
     assert server.next_notification("window/showMessage")["type"] == 1
     assert server.shut_down() == 0
 

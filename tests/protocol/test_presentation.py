@@ -94,8 +94,7 @@ def test_what_is_switched_off(
 def labels(client: Client, uri: str) -> set[str]:
     hints = client.request("textDocument/inlayHint", whole(uri))
     return {
-        "parameter" if hint.get("kind") == 2 else "variable" if "kind" in hint else "cost"
-        for hint in hints
+        "parameter" if hint.get("kind") == 2 else "variable" if "kind" in hint else "cost" for hint in hints
     }
 
 
@@ -170,9 +169,7 @@ def cost_hints(client: Client, uri: str) -> dict[str, str]:
         if "kind" not in hint:
             assert hint["position"]["character"] == len(lines[hint["position"]["line"]])
     return {
-        lines[hint["position"]["line"]].split()[0]: hint["label"]
-        for hint in hints
-        if "kind" not in hint
+        lines[hint["position"]["line"]].split()[0]: hint["label"] for hint in hints if "kind" not in hint
     }
 
 

@@ -75,12 +75,7 @@ def assert_inert(markdown: str) -> None:
 
 
 def test_the_reader_of_markdown() -> None:
-    assert outside_of_code("a `[x](y)` b\n```text\n[x](y)\n```\nc ``d`e`` f").split() == [
-        "a",
-        "b",
-        "c",
-        "f",
-    ]
+    assert outside_of_code("a `[x](y)` b\n```text\n[x](y)\n```\nc ``d`e`` f").split() == ["a", "b", "c", "f"]
     for markdown in ("`a`[x](http://evil)`", "```\na\n```\n<img>"):
         with pytest.raises(AssertionError):
             assert_inert(markdown)
@@ -101,15 +96,11 @@ def test_hovers(editor: Client, tmp_path: Path) -> None:
     editor.open(uri, TEXT)
     shown = []
     for position in words():
-        hover = editor.request(
-            "textDocument/hover", {"textDocument": {"uri": uri}, "position": position}
-        )
+        hover = editor.request("textDocument/hover", {"textDocument": {"uri": uri}, "position": position})
         shown += [hover["contents"]["value"]] if hover else []
     for markdown in shown:
         assert_inert(markdown)
-    assert sum("command:evil" in markdown for markdown in shown) >= 5, (
-        "the stranger's words are shown"
-    )
+    assert sum("command:evil" in markdown for markdown in shown) >= 5, "the stranger's words are shown"
     assert any("Copies." in markdown for markdown in shown)
 
 
@@ -118,10 +109,7 @@ def test_signatures_and_completions(editor: Client, tmp_path: Path) -> None:
     editor.open(uri, TEXT)
     lines = TEXT.splitlines()
     row = next(i for i, line in enumerate(lines) if "helper(x, NAME)" in line)
-    at = {
-        "textDocument": {"uri": uri},
-        "position": {"line": row, "character": lines[row].index("(x") + 1},
-    }
+    at = {"textDocument": {"uri": uri}, "position": {"line": row, "character": lines[row].index("(x") + 1}}
     (signature,) = editor.request("textDocument/signatureHelp", at)["signatures"]
     assert "command:evil" in signature["documentation"]["value"]
     assert_inert(signature["documentation"]["value"])

@@ -64,11 +64,7 @@ def test_an_update_opens_at_the_conflict(server: Client, kernel: str) -> None:
     server.change(kernel, 2, {"text": NEW})
     server.request("workspace/executeCommand", command("generateBackward", kernel))
     server.settle()
-    edit = next(
-        each["params"]["edit"]
-        for each in server.requests
-        if each["method"] == "workspace/applyEdit"
-    )
+    edit = next(each["params"]["edit"] for each in server.requests if each["method"] == "workspace/applyEdit")
     (change,) = edit["documentChanges"]
     merged = change["edits"][0]["newText"]
     assert change["textDocument"]["uri"] == uri
@@ -76,9 +72,7 @@ def test_an_update_opens_at_the_conflict(server: Client, kernel: str) -> None:
     assert shown(server)["uri"] == uri
     assert shown(server)["selection"]["start"] == place(merged, "<<<<<<<")
     said = server.next_notification("window/showMessage")["message"]
-    assert said.startswith(
-        "scale_backward.py: 1 place was edited by hand where the backward changed"
-    )
+    assert said.startswith("scale_backward.py: 1 place was edited by hand where the backward changed")
     assert server.shut_down() == 0
 
 
@@ -96,7 +90,5 @@ def test_what_cannot_be_merged_is_offered_beside(editor: Client, kernel: str) ->
 @pytest.mark.parametrize("name", ["file", "below"])
 def test_a_first_backward_has_no_news(editor: Client, kernel: str, name: str) -> None:
     editor.open(kernel, KERNEL)
-    preview = editor.request(
-        "workspace/executeCommand", command("backwardPreview", kernel, where=name)
-    )
+    preview = editor.request("workspace/executeCommand", command("backwardPreview", kernel, where=name))
     assert preview["text"] and not {"first", "conflicts", "note"} & set(preview)

@@ -13,6 +13,7 @@ typedef struct Sizes {
     Function *function;
     int *parents;  // by dimension: value id * TYPE_MAX_RANK + axis; 0: its own
     const Poly **known;
+    bool *is_torn;  // by class: two sizes of it are known, and they differ
     bool changed;
 } Sizes;
 
@@ -43,10 +44,10 @@ static void size_learn(Sizes *sizes, const Value *value, int axis, const Poly *s
 static void unite(Sizes *sizes, const Value *a, int axis_a, const Value *b, int axis_b) {
     int left = class_of(sizes, dimension(a, axis_a)), right = class_of(sizes, dimension(b, axis_b));
     if (left == right) return;
-    const Poly *size = size_of(sizes, a, axis_a);
-    if (!size) size = size_of(sizes, b, axis_b);
+    const Poly *size = size_of(sizes, a, axis_a), *other = size_of(sizes, b, axis_b);
     sizes->parents[right] = left + 1;
-    sizes->known[left] = size;
+    sizes->known[left] = size ? size : other;
+    sizes->is_torn[left] |= sizes->is_torn[right] || (size && other && !poly_equal(size, other));
     sizes->changed = true;
 }
 
@@ -278,7 +279,8 @@ bool descriptor_blocks_learn(Arena *arena, Function *function, ParameterKnowledg
     Sizes sizes = {.arena = arena,
                    .function = function,
                    .parents = ARENA_ARRAY(arena, int, count),
-                   .known = ARENA_ARRAY(arena, const Poly *, count)};
+                   .known = ARENA_ARRAY(arena, const Poly *, count),
+                   .is_torn = ARENA_ARRAY(arena, bool, count)};
     settle(&sizes);
     region_walk(function->body, visit_offsets, &sizes);
     settle(&sizes);
@@ -293,6 +295,8 @@ bool descriptor_blocks_learn(Arena *arena, Function *function, ParameterKnowledg
             dims[axis] = type->dims[axis];
             const Poly *size = dims[axis] ? NULL : size_of(&sizes, value, axis);
             if (!size || !size_is_lasting(function, size)) continue;
+            // One flag loads blocks of rows, another one blocks of columns.
+            if (sizes.is_torn[class_of(&sizes, dimension(value, axis))]) continue;
             dims[axis] = size;
             learnt = true;
         }

@@ -19,7 +19,7 @@ static CheckKernel *const kernel_checks[] = {
     check_launches,        check_block_sizes,    check_direct_calls,   check_grids,
     check_launch_numbers,  check_argument_kinds, check_instances,      check_steps,
     check_counted_lanes,   check_running_values, check_configurations, check_totals,
-    check_trials,          check_axes_apart,     check_shared_memory,
+    check_launch_types,    check_trials,         check_axes_apart,     check_shared_memory,
 };
 
 /// Beyond this a kernel is unrolled code that nobody reads; the checks over pairs of ops are left out.
@@ -60,7 +60,7 @@ void check_kernel(Arena *arena, const Kernel *kernel, CheckOptions options,
     for (LIST_EACH(int, i, check->ops))
         for (size_t row = 0; row < sizeof op_checks / sizeof *op_checks; row++)
             op_checks[row](check, check->ops.items[i]);
-    if (check->ops.count >= MAX_OPS) return;
+    if (check->ops.count >= MAX_OPS || options.extent == CHECKS_OF_OPERATIONS) return;
     for (LIST_EACH(int, i, check->ops))
         if (op_is_access(check->ops.items[i]))
             LIST_PUSH(arena, &check->memory,

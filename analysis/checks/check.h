@@ -40,7 +40,7 @@ CheckKernel check_masks, check_masked_values, check_races, check_redundant_memor
     check_started_sums, check_launches, check_block_sizes, check_direct_calls, check_grids,
     check_launch_numbers, check_argument_kinds, check_instances, check_trials, check_steps,
     check_counted_lanes, check_running_values, check_configurations, check_totals, check_axes_apart,
-    check_shared_memory;
+    check_shared_memory, check_launch_types;
 
 /// Ops that use `value`; empty where none.
 const Uses *check_uses(const Check *check, const Value *value);
@@ -77,6 +77,7 @@ static inline bool check_is_parameter(const Value *value) {
 typedef enum CheckExtent {
     CHECKS_ALL,
     CHECKS_WITHOUT_TRIALS,  // launches are not tried with numbers
+    CHECKS_OF_OPERATIONS,   // each by itself; nothing of the kernel as a whole
     CHECKS_NONE,
 } CheckExtent;
 

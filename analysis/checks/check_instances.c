@@ -157,7 +157,8 @@ static bool find_failed_assertion(void *context, Op *op) {
     return !*failed;
 }
 
-Function *instance_lower(Check *check, const Constant *const *values, const Diagnostics **said) {
+Function *instance_lower(Check *check, const Constant *const *values, const Type *types,
+                         const Diagnostics **said) {
     const FunctionDefinition *definition = check->kernel->definition;
     Binding *bindings = ARENA_ARRAY(check->arena, Binding, definition->parameter_count + 1);
     LowerOptions *options = ARENA_NEW(check->arena, LowerOptions);
@@ -165,9 +166,10 @@ Function *instance_lower(Check *check, const Constant *const *values, const Diag
     StepBudget *budget = ARENA_NEW(check->arena, StepBudget);
     found->arena = check->arena;
     for (int p = 0; p < definition->parameter_count; p++)
-        if (values[p])
-            bindings[options->binding_count++] =
-                (Binding){.name = definition->parameters[p].name, .constant = values[p]};
+        if (values[p] || (types && types[p].kind != TYPE_UNKNOWN))
+            bindings[options->binding_count++] = (Binding){.name = definition->parameters[p].name,
+                                                           .constant = values[p],
+                                                           .type = types ? types[p] : (Type){0}};
     options->bindings = bindings;
     options->general = check->function;
     BugGuard guard;
@@ -188,7 +190,7 @@ Function *instance_lower(Check *check, const Constant *const *values, const Diag
 /// What the lowering with these numbers says; NULL where it takes too long, or an assertion rules the instance out.
 static const Diagnostics *lower_instance(Check *check, const Constant *const *values) {
     const Diagnostics *said = NULL;
-    return instance_lower(check, values, &said) ? said : NULL;
+    return instance_lower(check, values, NULL, &said) ? said : NULL;
 }
 
 /// The error that the lowering has at the operation, or NULL. Under a constexpr `if` it is told as a warning.

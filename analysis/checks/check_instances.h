@@ -39,9 +39,11 @@ Instances instances_find(Check *check);
 /// What a polynomial comes to with the numbers of an instance; false where some are open.
 bool instance_number(Check *check, const Instance *instance, const Poly *poly, int64_t *number);
 
-/// The kernel lowered with these numbers (by parameter, NULL where open), and what the lowering says. NULL where it takes too long, or
+/// The kernel lowered with these numbers and these types (by parameter, NULL and TYPE_UNKNOWN where open; `types` may be NULL), and
+/// what the lowering says. NULL where it takes too long, or
 /// an assertion rules the instance out.
-Function *instance_lower(Check *check, const Constant *const *values, const Diagnostics **said);
+Function *instance_lower(Check *check, const Constant *const *values, const Type *types,
+                         const Diagnostics **said);
 
 /// Notes the parameters of the dims that the operation takes for equal, and that these numbers (by parameter, NULL where open) make
 /// unequal. False where there are none.

@@ -32,7 +32,7 @@ bool launch_lower(Check *check, const LaunchSite *site, HostPolicy policy, Tried
         if (general->parameters[p].is_constexpr || is_none)
             values[p] = constant_new(check->arena, argument->constant);
     }
-    tried->function = instance_lower(check, values, &tried->said);
+    tried->function = instance_lower(check, values, NULL, &tried->said);
     return tried->function != NULL;
 }
 

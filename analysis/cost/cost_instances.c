@@ -66,7 +66,7 @@ Footprint cost_footprint(Arena *arena, const Kernel *kernel, const CostInstance 
         numbers[p] = NAN;
         if (instance) values[p] = instance->values[p];
     }
-    const Function *function = instance_lower(&check, values, &said);
+    const Function *function = instance_lower(&check, values, NULL, &said);
     if (!function || function->parameter_count != count) return (Footprint){0};
     CountedLaunch launch = {.numbers = numbers, .bits = bits};
     return footprint_of(arena, function, &launch, options);

@@ -170,6 +170,7 @@ void buffers_free(GpuBuffers *buffers) {
     for (LIST_EACH(int, i, buffers->scratch))
         device_release(buffers->device, buffers->scratch.items[i]);
     buffers->list.count = buffers->scratch.count = 0;
+    buffers->scratch_bytes = 0;
 }
 
 // --- parameters -----------------------------------------------------------------------------------------------------------
@@ -196,6 +197,7 @@ static Error scratch_take(GpuBuffers *buffers, double size, uint64_t *address) {
     Error error = device_allocate(buffers->device, buffers->arena, (size_t)size, address);
     if (error) return error;
     LIST_PUSH(buffers->arena, &buffers->scratch, *address);
+    buffers->scratch_bytes += (uint64_t)size;
     return calls_error(buffers->arena, buffers->calls->memory_set(*address, 0, (size_t)size, NULL),
                        "clearing scratch memory");
 }

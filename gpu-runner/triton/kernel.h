@@ -18,6 +18,7 @@ typedef struct GpuBuffers {
     const GpuCalls *calls;
     LIST(GpuBuffer) list;
     LIST(uint64_t) scratch;  // of launches
+    uint64_t scratch_bytes;  // so many in all
 } GpuBuffers;
 
 /// The buffer of an argument, made and filled as its plan says where there is none yet.

@@ -179,6 +179,12 @@ static bool is_moved(const Json *arguments, const char *key) {
     return false;
 }
 
+static bool has_key(const Json *arguments, const char *key) {
+    for (int i = 0; arguments && i < arguments->count; i++)
+        if (strcmp(json_get_string(arguments->items[i], "key", ""), key) == 0) return true;
+    return false;
+}
+
 /// Each tensor of these launches once: what they have to move at the least.
 static double least_bytes(const TimeRequest *request, const Json *const *launches, int count) {
     double bytes = 0;
@@ -188,6 +194,19 @@ static double least_bytes(const TimeRequest *request, const Json *const *launche
         for (int i = 0; i < count; i++)
             is_one |= is_moved(json_get(launches[i], "arguments"), buffer->key);
         if (is_one) bytes += (double)buffer->bytes;
+    }
+    return bytes;
+}
+
+/// Bytes of the tensors that the kernels of a direction have: all of them are there at once. `scratch`: of their launches.
+static double peak_bytes(const TimeRequest *request, const TimedKernels *timed, uint64_t scratch) {
+    double bytes = (double)scratch;
+    for (LIST_EACH(int, k, request->buffers.list)) {
+        const GpuBuffer *buffer = &request->buffers.list.items[k];
+        bool is_held = false;
+        for (int i = 0; i < timed->count; i++)
+            is_held |= has_key(json_get(timed->launches[i], "arguments"), buffer->key);
+        if (is_held) bytes += (double)buffer->bytes;
     }
     return bytes;
 }
@@ -285,6 +304,7 @@ static Json *time_all(TimeRequest *request, Json *result, Error *error) {
     TimedKernels forward = kernels_new(arena, 1), backward = kernels_new(arena, count);
     *error = kernel_add(request, json_get_string(request->params, "kernel", ""), request->plan,
                         &forward);
+    uint64_t scratch = request->buffers.scratch_bytes;
     for (int i = 0; i < count && !*error; i++)
         *error = kernel_add(request, json_get_string(launches->items[i], "kernel", ""),
                             launches->items[i], &backward);
@@ -295,6 +315,12 @@ static Json *time_all(TimeRequest *request, Json *result, Error *error) {
     bool is_backward = !*error && count;
     if (is_backward) json_set(result, "backward", kernels_time(request, &backward, NULL, error));
     if (is_backward && *error) *error = arena_printf(arena, "the backward: %s", *error);
+    if (!*error)
+        json_set_number(json_get(result, "forward"), "peak_bytes",
+                        peak_bytes(request, &forward, scratch));
+    if (is_backward && !*error)
+        json_set_number(json_get(result, "backward"), "peak_bytes",
+                        peak_bytes(request, &backward, request->buffers.scratch_bytes - scratch));
     if (!*error) put_rates(request, result);
     if (!*error) *error = put_elements(request, result);
     json_set(result, "meters", meters);

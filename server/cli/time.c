@@ -98,6 +98,20 @@ static void put_kernels(Buffer *out, const Json *direction) {
     }
 }
 
+/// What the tensors of each direction take at once.
+static void put_memory(Buffer *out, const Json *result) {
+    static const char *const names[] = {"forward", "backward"};
+    static const double MIB = 1 << 20;
+    const char *told = "";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        double bytes = json_get_number(json_get(result, names[i]), "peak_bytes", 0);
+        if (bytes > 0)
+            told = arena_printf(out->arena, "%s%s%s %.4g MiB", told, *told ? ", " : "", names[i],
+                                bytes / MIB);
+    }
+    if (*told) buffer_printf(out, "  memory of the tensors at once: %s\n", told);
+}
+
 static void put_meters(Buffer *out, const Json *meters) {
     if (!json_get(meters, "clock_mhz")) return;
     buffer_printf(
@@ -128,6 +142,7 @@ static void timing_done(void *context, const Json *result, const char *problem) 
                   json_get_string(result, "text", ""));
     put_kernels(&run->out, json_get(result, "forward"));
     put_kernels(&run->out, json_get(result, "backward"));
+    put_memory(&run->out, result);
     buffer_puts(&run->out, reference_text(run->arena, result, "  "));
     put_meters(&run->out, json_get(result, "meters"));
 }

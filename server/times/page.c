@@ -256,10 +256,11 @@ static void put_sizes(Buffer *out, const Json *rows, const Json *kernel) {
 // --- the table ------------------------------------------------------------------------------------------------------
 
 static void put_cells(Buffer *out, const Json *direction, bool is_small) {
+    static const double MIB = 1 << 20;
     double median = json_get_number(direction, "median_ms", 0);
     const Json *share = json_get(direction, "share_of_copy");
     if (median <= 0) {
-        buffer_puts(out, "<td></td><td></td><td></td><td></td>");
+        buffer_puts(out, "<td></td><td></td><td></td><td></td><td></td>");
         return;
     }
     buffer_printf(out, "<td>%.4g</td><td>%.4g to %.4g</td><td>", median,
@@ -268,6 +269,9 @@ static void put_cells(Buffer *out, const Json *direction, bool is_small) {
     if (!is_small) buffer_printf(out, "%.0f", json_get_number(direction, "gb_s", 0));
     buffer_puts(out, "</td><td>");
     if (share && !is_small) buffer_printf(out, "%.0f %%", 100 * share->number);
+    buffer_puts(out, "</td><td>");
+    double peak = json_get_number(direction, "peak_bytes", 0);
+    if (peak > 0 && !is_small) buffer_printf(out, "%.4g", peak / MIB);
     buffer_puts(out, "</td>");
 }
 
@@ -314,12 +318,13 @@ const char *times_page(Arena *arena, const Json *times) {
     put_text(&out, json_get_string(times, "triton", "?"));
     double copy = json_get_number(times, "copy_gb_s", 0);
     if (copy > 0) buffer_printf(&out, "; a copy runs at %.0f GB/s", copy);
-    buffer_puts(&out,
-                ". Medians in milliseconds, between the tenths of the runs that were the fastest "
-                "and the slowest; the L2 cache is flushed before each run.</p>\n"
-                "<div class=\"table\"><table><tr><th>kernel</th><th>forward</th><th>from, to</th>"
-                "<th>GB/s</th><th>of a copy</th><th>backward</th><th>from, to</th><th>GB/s</th>"
-                "<th>of a copy</th><th>bwd/fwd</th></tr>\n");
+    buffer_puts(
+        &out,
+        ". Medians in milliseconds, between the tenths of the runs that were the fastest "
+        "and the slowest; the L2 cache is flushed before each run. MiB: of the tensors that are there at once.</p>\n"
+        "<div class=\"table\"><table><tr><th>kernel</th><th>forward</th><th>from, to</th>"
+        "<th>GB/s</th><th>of a copy</th><th>MiB</th><th>backward</th><th>from, to</th>"
+        "<th>GB/s</th><th>of a copy</th><th>MiB</th><th>bwd/fwd</th></tr>\n");
     for (int i = 0; i < rows->count; i++) put_row(&out, rows->items[i]);
     buffer_puts(&out, "</table></div>\n");
     put_roofline(&out, times);

@@ -125,8 +125,9 @@ static void put_largest(Buffer *out, const Json *direction, const char *key) {
 /// `of`: the row itself, or what stands beside its times; `name`: a direction there, told as `told`.
 static void put_csv_row(Buffer *out, const Json *times, const Json *row, const Json *of,
                         const char *name, const char *told) {
-    static const char *const measured[] = {"median_ms", "low_ms", "high_ms",       "runs",
-                                           "bytes",     "gb_s",   "share_of_copy", "tflop_s"};
+    static const char *const measured[] = {"median_ms",     "low_ms",  "high_ms",
+                                           "runs",          "bytes",   "gb_s",
+                                           "share_of_copy", "tflop_s", "peak_bytes"};
     static const char *const largest[] = {"registers", "spilled_bytes", "shared_bytes", "warps"};
     static const char *const texts[] = {"file", "kernel", "configuration"};
     const Json *direction = json_get(of, name);
@@ -150,9 +151,10 @@ static void put_csv_row(Buffer *out, const Json *times, const Json *row, const J
 const char *times_csv(Arena *arena, const Json *times) {
     const Json *rows = json_get(times, "kernels");
     Buffer out = buffer_new(arena);
-    buffer_puts(&out, TIMES_CSV_HEAD
-                ",low_ms,high_ms,runs,bytes,gb_s,share_of_copy,tflop_s,registers,spilled_bytes,"
-                "shared_bytes,warps,device,triton\r\n");
+    buffer_puts(
+        &out, TIMES_CSV_HEAD
+        ",low_ms,high_ms,runs,bytes,gb_s,share_of_copy,tflop_s,peak_bytes,registers,spilled_bytes,"
+        "shared_bytes,warps,device,triton\r\n");
     for (int i = 0; i < rows->count; i++) {
         const Json *row = rows->items[i], *reference = json_get(row, "reference"),
                    *eager = json_get(reference, "eager"),
@@ -169,24 +171,27 @@ const char *times_csv(Arena *arena, const Json *times) {
 
 // --- the table ----------------------------------------------------------------------------------------------------------
 
-/// Median, spread and share of a copy; blanks where there are none, or where they would say nothing.
+/// Median, spread, share of a copy, and MiB of the tensors that are there at once; blanks where there are none, or where they would say nothing.
 static void put_columns(Buffer *out, const Json *direction, bool is_small) {
+    static const double MIB = 1 << 20;
     double median = json_get_number(direction, "median_ms", 0);
     double low = json_get_number(direction, "low_ms", median),
            high = json_get_number(direction, "high_ms", median);
     const Json *share = json_get(direction, "share_of_copy");
     if (median <= 0) {
-        buffer_printf(out, " %10s %6s %8s %6s", "", "", "", "");
+        buffer_printf(out, " %10s %6s %8s %6s %8s", "", "", "", "", "");
         return;
     }
     buffer_printf(out, " %10.4g %5.1f%%", median, 50 * (high - low) / median);
     if (is_small) {
-        buffer_printf(out, " %8s %6s", "", "");
+        buffer_printf(out, " %8s %6s %8s", "", "", "");
         return;
     }
     buffer_printf(out, " %8.0f", json_get_number(direction, "gb_s", 0));
     buffer_printf(out, " %6s",
                   share ? arena_printf(out->arena, "%.0f%%", 100 * share->number) : "");
+    double peak = json_get_number(direction, "peak_bytes", 0);
+    buffer_printf(out, " %8s", peak > 0 ? arena_printf(out->arena, "%.4g", peak / MIB) : "");
 }
 
 static void put_table_row(Buffer *out, const Json *row, const char **file) {
@@ -224,8 +229,9 @@ const char *times_table(Arena *arena, const Json *times) {
         if (copy > 0) buffer_printf(&out, "; a copy runs at %.0f GB/s", copy);
         if (matrix > 0)
             buffer_printf(&out, ", a matrix product in half precision at %.0f TFLOP/s", matrix);
-        buffer_printf(&out, "\n\n%-32s %10s %6s %8s %6s %10s %6s %8s %6s %7s\n", "", "forward ms",
-                      "+-", "GB/s", "copy", "backward", "+-", "GB/s", "copy", "bwd/fwd");
+        buffer_printf(&out, "\n\n%-32s %10s %6s %8s %6s %8s %10s %6s %8s %6s %8s %7s\n", "",
+                      "forward ms", "+-", "GB/s", "copy", "MiB", "backward", "+-", "GB/s", "copy",
+                      "MiB", "bwd/fwd");
     }
     const char *file = NULL;
     int small = 0;

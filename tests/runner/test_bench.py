@@ -72,12 +72,12 @@ def test_a_table_of_all_kernels(machine: Machine) -> None:
     assert run.returncode == 0, run.stderr
     assert "a stand-in, Triton 3." in run.stdout and "a copy runs at 1074 GB/s" in run.stdout
     rows = [line.split() for line in run.stdout.splitlines() if line.startswith("  squares")]
-    assert [row[:5] for row in rows] == [
-        ["squares", "0.5", "0.0%", "4", "0%"],
-        ["squares", "0.5", "0.0%", "17", "2%"],
+    assert [row[:6] for row in rows] == [
+        ["squares", "0.5", "0.0%", "4", "0%", "2"],
+        ["squares", "0.5", "0.0%", "17", "2%", "8"],
     ]
     # X, the upstream and the gradient: half as much again as X and Y.
-    assert rows[1][5:] == ["0.5", "0.0%", "25", "2%", "1.00"]
+    assert rows[1][6:] == ["0.5", "0.0%", "25", "2%", "12", "1.00"]
     assert re.search(r"^  whole +0\.5 +0\.0%$", run.stdout, re.M), "alone, and too small for a rate"
     assert "no backward: " in run.stdout
     assert "1 of 3 at sizes of a proof" in run.stdout
@@ -91,6 +91,8 @@ def test_data_and_a_page(machine: Machine) -> None:
     assert [row["kernel"] for row in times["kernels"]] == ["squares", "squares", "whole"]
     forward = times["kernels"][1]["forward"]
     assert (forward["bytes"], forward["runs"]) == (8 << 20, 200)
+    backward = times["kernels"][1]["backward"]
+    assert (forward["peak_bytes"], backward["peak_bytes"]) == (8 << 20, 12 << 20)
     assert forward["share_of_copy"] == pytest.approx(forward["gb_s"] / times["copy_gb_s"])
     rows = list(csv.DictReader(io.StringIO((machine.folder / "t.csv").read_text())))
     directions = [(row["kernel"], row["direction"]) for row in rows]

@@ -1,6 +1,7 @@
 // Memory traffic that is wasted or fragile: repeated and unused loads, strided lanes, stores that overwrite each other.
 #include "analysis/checks/check.h"
 #include "analysis/checks/check_arguments.h"
+#include "analysis/host/launch.h"
 #include "analysis/ir/walk.h"
 #include "analysis/syntax/syntax_nodes.h"
 
@@ -289,6 +290,35 @@ static intptr_t find_program_id(ValueWalk *walk, const Value *value) {
     return 0;
 }
 
+static bool number_written(const HostValue *value, int64_t *number) {
+    bool is_written = value && value->kind == HOST_CONSTANT && value->constant.kind == CONSTANT_INT;
+    if (is_written) *number = value->constant.integer;
+    return is_written;
+}
+
+/// A launch of the file whose last program multiplies its id to more than 31 bits, by numbers that are written there; or NULL.
+static const HostLaunch *reaching_launch(Check *check, const Op *product, const Op *id,
+                                         int64_t *programs, int64_t *size) {
+    const Value *side = overflowing_side(check, product);
+    const Value *factor = product->operands[product->operands[0] == side];
+    int64_t axis;
+    if (!id || check_strip((Value *)(uintptr_t)side) != id->results[0] ||
+        !value_is_int(id->operands[0], &axis) || axis < 0 || axis >= PROGRAM_AXES ||
+        check->skips_trials)
+        return NULL;
+    HostLaunches launches = host_launches(check->arena, check->kernel->definition, check->function);
+    for (LIST_EACH(int, i, launches)) {
+        const HostLaunch *launch = launches.items[i];
+        if (launch->is_reached && axis < launch->grid_rank &&
+            factor->index < launch->argument_count &&
+            number_written(launch->grid[axis], programs) &&
+            number_written(launch->arguments[factor->index].value, size) && *programs > 0 &&
+            *size > 0 && *programs - 1 > INT32_MAX / *size)
+            return launch;
+    }
+    return NULL;
+}
+
 void check_offsets(Check *check) {
     for (LIST_EACH(int, i, check->memory)) {
         const Value *pointer = check->memory.items[i]->op->operands[0];
@@ -302,6 +332,18 @@ void check_offsets(Check *check) {
                  "2^31 elements it becomes negative; cast it with `.to(tl.int64)`"
                : "this product is computed in 32 bits and overflows past 2^31 elements: "
                  "cast the program id with `.to(tl.int64)`");
+        int64_t programs, size;
+        const HostLaunch *launch = reaching_launch(check, product, id, &programs, &size);
+        if (said && launch) {
+            said->severity = SEVERITY_WARNING;
+            said->message = arena_printf(
+                check->diagnostics->arena,
+                "this program id has 32 bits, and becomes negative where it is multiplied: a launch "
+                "of the file has %lld programs along its axis and passes %lld; cast it with "
+                "`.to(tl.int64)`",
+                (long long)programs, (long long)size);
+            diagnostic_relate(check->diagnostics, said, launch->site->range, "the launch");
+        }
         if (id) check_relate(check, said, product, "multiplied here");
         check_relate(check, said, check->memory.items[i]->op, "used as an offset here");
         return;  // once per kernel

@@ -167,6 +167,83 @@ static void read_launch(InstanceReading *reading, const LaunchSite *site, const 
     }
 }
 
+/* ---- lines above the kernel, defaults ---- */
+
+static TunedValues values_new(const InstanceReading *reading, const char *place) {
+    Arena *arena = reading->check->arena;
+    int count = reading->kernel->parameter_count;
+    return (TunedValues){.range = reading->kernel->name_range,
+                         .place = place,
+                         .values = ARENA_ARRAY(arena, const Constant *, count + 1),
+                         .varies = ARENA_ARRAY(arena, bool, count + 1)};
+}
+
+/// `NAME=64` of `# tad: x=f32[n], n=100, NAME=64`.
+static void read_item(InstanceReading *reading, Str item, TunedValues *line) {
+    size_t at = 0;
+    while (at < item.size && item.data[at] != '=') at++;
+    if (at == item.size) return;
+    int p = definition_parameter(reading->kernel, str_trim((Str){item.data, at}));
+    Str text = str_trim((Str){item.data + at + 1, item.size - at - 1});
+    int64_t number = 0;
+    enum { MOST_DIGITS = 18 };
+    if (p < 0 || !text.size || text.size > MOST_DIGITS) return;
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.data[i] < '0' || text.data[i] > '9') return;
+        number = 10 * number + (text.data[i] - '0');
+    }
+    line->values[p] =
+        constant_new(reading->check->arena, (Constant){.kind = CONSTANT_INT, .integer = number});
+}
+
+static void read_items(InstanceReading *reading, Str text, TunedValues *line) {
+    int depth = 0;
+    size_t start = 0;
+    for (size_t i = 0; i <= text.size; i++) {
+        char c = i < text.size ? text.data[i] : ',';
+        depth += (c == '(' || c == '[') - (c == ')' || c == ']');
+        if (c != ',' || (depth > 0 && i < text.size)) continue;
+        read_item(reading, (Str){text.data + start, i - start}, line);
+        start = i + 1;
+    }
+}
+
+static void add_instance(InstanceReading *reading, const LaunchSite *site,
+                         const TunedValues *configuration);
+
+/// What `# tad: ...` and `# tad time: ...` say.
+static void add_comment(InstanceReading *reading) {
+    Str comment = reading->kernel->comment;
+    const char *end = comment.data + comment.size;
+    for (const char *at = comment.data; at < end;) {
+        const char *next = memchr(at, '\n', (size_t)(end - at));
+        if (!next) next = end;
+        Str text = {at, (size_t)(next - at)};
+        at = next + 1;
+        size_t skip = 0;
+        while (skip < text.size && (text.data[skip] == '#' || text.data[skip] == ' ')) skip++;
+        Str words = {text.data + skip, text.size - skip};
+        if (!str_starts(words, "tad:") && !str_starts(words, "tad time:")) continue;
+        while (*words.data != ':') words = (Str){words.data + 1, words.size - 1};
+        TunedValues *line = ARENA_NEW(reading->check->arena, TunedValues);
+        *line = values_new(reading, "with the numbers of `# tad`");
+        read_items(reading, (Str){words.data + 1, words.size - 1}, line);
+        add_instance(reading, NULL, line);
+    }
+}
+
+/// Where nothing in the file launches the kernel.
+static void add_defaults(InstanceReading *reading) {
+    const FunctionDefinition *kernel = reading->kernel;
+    TunedValues *defaults = ARENA_NEW(reading->check->arena, TunedValues);
+    *defaults = values_new(reading, "with the kernel's defaults");
+    for (int p = 0; p < kernel->parameter_count; p++)
+        if (!node_is_null(kernel->parameters[p].default_node))
+            defaults->values[p] = number_of(reading->check->arena, kernel->module->source,
+                                            kernel->parameters[p].default_node);
+    add_instance(reading, NULL, defaults);
+}
+
 static bool is_tuned_name(const FunctionDefinition *kernel, Str name) {
     for (LIST_EACH(int, i, kernel->tuned_names))
         if (str_equal(kernel->tuned_names.items[i], name)) return true;
@@ -197,7 +274,7 @@ static void add_instance(InstanceReading *reading, const LaunchSite *site,
         says_something = says_something || values[p];
     }
     if (!says_something) {
-        instances->is_complete = false;
+        instances->is_complete &= configuration && configuration->place;
         return;
     }
     LaunchOptions options = {0};
@@ -225,5 +302,9 @@ Instances instances_find(Check *check) {
         for (LIST_EACH(int, k, reading.configurations))
             add_instance(&reading, site, &reading.configurations.items[k]);
     }
+    // other files may launch it with other numbers
+    if (!reading.instances.count) reading.instances.is_complete = false;
+    add_comment(&reading);
+    if (!is_launched && !reading.is_tuned && !kernel->has_heuristics) add_defaults(&reading);
     return reading.instances;
 }

@@ -217,6 +217,8 @@ typedef struct InstanceSearch {
 
 /// No line numbers: an edit above moves them, and leaves what was said of a kernel alone. The related places have them.
 static const char *place_of(Check *check, const Instance *instance) {
+    if (instance->configuration && instance->configuration->place)
+        return instance->configuration->place;
     if (instance->configuration)
         return arena_printf(check->arena, "in configuration %d", instance->configuration->number);
     const FunctionDefinition *launcher = instance->launch->launcher;
@@ -227,10 +229,12 @@ static const char *place_of(Check *check, const Instance *instance) {
 static void relate_instance(Check *check, Diagnostic *said, const Instance *instance) {
     if (!said) return;
     const TunedValues *configuration = instance->configuration;
-    diagnostic_relate(
-        check->diagnostics, said, configuration ? configuration->range : instance->launch->range,
-        configuration ? arena_printf(check->arena, "configuration %d", configuration->number)
-                      : "the launch");
+    diagnostic_relate(check->diagnostics, said,
+                      configuration ? configuration->range : instance->launch->range,
+                      !configuration ? "the launch"
+                      : configuration->place
+                          ? "the kernel"
+                          : arena_printf(check->arena, "configuration %d", configuration->number));
 }
 
 static void tell_failing(InstanceSearch *search, const DimMeeting *meeting, const int *failing,

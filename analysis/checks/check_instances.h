@@ -14,6 +14,7 @@ typedef struct LaunchOptions {
 typedef struct TunedValues {
     Range range;
     int number;               // from 1, in its list
+    const char *place;        // where they are said, if in no list: "with the kernel's defaults"
     const Constant **values;  // by parameter; NULL: it does not say
     bool *varies;             // by parameter: it says something that is no number
     LaunchOptions options;

@@ -31,6 +31,7 @@ CostInstances cost_instances(Arena *arena, const Kernel *kernel) {
         CostInstance one = {.values = instance->values,
                             .warps = instance->options.warps,
                             .stages = instance->options.stages};
+        if (instance->configuration && instance->configuration->place) continue;
         const FunctionDefinition *launcher = instance->launch ? instance->launch->launcher : NULL;
         if (instance->configuration) {
             one.name = arena_printf(arena, "configuration %d", instance->configuration->number);

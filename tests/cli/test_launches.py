@@ -98,3 +98,32 @@ def run(x):
     assert "launch-grid" not in workspace.tad("--check", "old.py", "-f", "concise").stdout
     workspace.write({"new.py": HEADER + kernel.replace("**meta", "SIZE_: tl.constexpr")})
     assert "launch-grid" in workspace.tad("--check", "new.py", "-f", "concise").stdout
+
+
+ROWS = HEADER + """import torch
+
+
+@triton.jit
+def rows(x_ptr, y_ptr, stride):
+    row = tl.program_id(0)
+    x = tl.load(x_ptr + row * stride + tl.arange(0, 64))
+    tl.store(y_ptr + row * stride + tl.arange(0, 64), x)
+
+
+def launch(device):
+    x = torch.zeros((ROWS, 65536), dtype=torch.int8, device=device)
+    y = torch.empty_like(x)
+    rows[(x.shape[0],)](x, y, x.stride(0))
+"""
+
+
+@pytest.mark.parametrize(("count", "severity"), [(32768, "hint"), (32770, "warning")])
+def test_offsets_past_31_bits_at_a_launch(
+    workspace: Workspace, count: int, severity: str
+) -> None:
+    """A hint where nobody says how large tensors are; a warning where a launch that is written does overflow."""
+    workspace.write({"k.py": ROWS.replace("ROWS", str(count))})
+    found = [d for d in workspace.check().json["diagnostics"] if d["name"] == "offset-overflow"]
+    assert [d["severity"] for d in found] == [severity]
+    said = f"a launch of the file has {count} programs along its axis and passes 65536"
+    assert (said in found[0]["message"]) == (severity == "warning")

@@ -225,6 +225,7 @@ step("the panel has the table of the check and the picture of the schedule", asy
   await bench.eventually(async () => assert.equal(await frame.locator(":focus").getAttribute("data-type", { timeout: 5000 }), "check", "the keyboard stays where it was"));
   const sides = "View: Toggle Primary Side Bar Visibility";
   await bench.command(sides, page.locator(".monaco-workbench.nosidebar"));
+  await bench.command("Notifications: Clear All Notifications"); // of the update
   await bench.shot("panel");
   for (const [theme, mark] of [["Light Modern", "vs"], ["Dark High Contrast", "hc-black"], ["Dark Modern", "vs-dark"]]) {
     await bench.theme(theme, mark);

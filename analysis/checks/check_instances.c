@@ -327,13 +327,37 @@ static void check_meeting(InstanceSearch *search, const DimMeeting *meeting) {
     if (!fails && needs > 1 && !instances->is_pruned) tell_torn(search, meeting, needing, needs);
 }
 
+/// Lengths of which one is twice the other, or three times: they are equal for no number, and spread only where one is 1.
+static bool is_never_equal(Check *check, const DimMeeting *meeting) {
+    int64_t times;
+    const Poly *quotient = poly_divide_exact(check->arena, meeting->a, meeting->b);
+    if (!quotient) quotient = poly_divide_exact(check->arena, meeting->b, meeting->a);
+    return quotient && poly_is_constant(quotient, &times) && times > 1;
+}
+
+/// What no configuration has to say.
+static bool tell_never_equal(Check *check, const DimMeeting *meeting) {
+    int64_t number;
+    if (poly_is_constant(meeting->a, &number) || poly_is_constant(meeting->b, &number) ||
+        check_is_optional(meeting->op) || !is_never_equal(check, meeting))
+        return false;
+    check_report(check, DIAGNOSTIC_INSTANCE_SHAPE, meeting->op,
+                 "needs %s == %s, which no number fits%s", poly_print(check->arena, meeting->a),
+                 poly_print(check->arena, meeting->b),
+                 meeting->is_inner ? "" : " but a length of 1");
+    return true;
+}
+
 void check_instances(Check *check) {
     if (!check->is_entry) return;
     DimMeetings meetings = {.check = check};
     for (LIST_EACH(int, i, check->ops)) find_meetings(&meetings, check->ops.items[i]);
     if (!meetings.count) return;
     Instances instances = instances_find(check);
-    if (!instances.count) return;
+    if (!instances.count) {
+        for (int i = 0; i < meetings.count; i++) tell_never_equal(check, &meetings.items[i]);
+        return;
+    }
     InstanceSearch search = {
         .check = check,
         .instances = &instances,

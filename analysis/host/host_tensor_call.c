@@ -521,6 +521,16 @@ static bool is_followed(const TorchRow *row) {
                    row->contents == TORCH_COPIED);
 }
 
+/// `x.numel()` of an input as a whole.
+static void note_count(const HostTensor *tensor) {
+    for (int axis = 0; axis < tensor->rank; axis++) {
+        const HostValue *size = tensor->dims[axis];
+        bool is_own = size->kind == HOST_SIZE && size->input == tensor->buffer->input;
+        if (!is_own || size->axis != axis || size->input->rank != tensor->rank) return;
+    }
+    if (tensor->rank) tensor->dims[0]->input->is_count_read = true;
+}
+
 const HostValue *host_tensor_method(Host *host, const HostValue *self, HostTensor *tensor, Str name,
                                     const HostCall *call) {
     size_t row = 0, rows = sizeof methods / sizeof *methods;
@@ -537,7 +547,7 @@ const HostValue *host_tensor_method(Host *host, const HostValue *self, HostTenso
     switch (methods[row].method) {
     case METHOD_SIZE: return size_or_stride(host, tensor, call, false);
     case METHOD_STRIDE: return size_or_stride(host, tensor, call, true);
-    case METHOD_NUMEL: return host_numel(host, tensor);
+    case METHOD_NUMEL: note_count(tensor); return host_numel(host, tensor);
     case METHOD_RANK: return host_tensor_attribute(host, self, tensor, STR("ndim"));
     case METHOD_ELEMENT_SIZE: return host_of_int(host, 4);
     case METHOD_TRUE: return host_of_bool(host, true);

@@ -11,7 +11,6 @@
 #include "autodiff/backward.h"
 #include "autodiff/passes.h"
 #include "autodiff/saving/saving.h"
-#include "autodiff/state/saved_parameters.h"
 #include "base/escape.h"
 #include "codeactions/codeactions.h"
 #include "features/features.h"

@@ -142,13 +142,15 @@ static bool visit_launch(void *context, SyntaxNode node) {
         SyntaxNode argument = node_child(list, i);
         if (node_kind(argument) == SYNTAX_KEYWORD_ARGUMENT)
             argument = node_field(argument, "value");
+        if (node_kind(argument) == SYNTAX_SUBSCRIPT) argument = node_field(argument, "value");
         bool is_name = node_kind(argument) == SYNTAX_IDENTIFIER;
         if (is_name && str_equal(node_text(use->source, argument), use->name)) use->is_found = true;
     }
     return true;
 }
 
-/// Whether a call `y.chunk(2)` stands in `a, b = y.chunk(2)`, and a launch gets `a` or `b`.
+/// Whether a call `y.chunk(2)` stands in `a, b = y.chunk(2)`, and a launch gets `a` or `b`; or in `parts = y.chunk(2)`, and one gets
+/// `parts[0]`.
 static bool parts_are_launched(const Source *source, SyntaxNode call) {
     SyntaxNode function = node_field(call, "function"), assignment = node_parent(call);
     if (node_kind(function) != SYNTAX_ATTRIBUTE ||
@@ -158,8 +160,10 @@ static bool parts_are_launched(const Source *source, SyntaxNode call) {
         return false;
     SyntaxNode root = assignment, targets = node_field(assignment, "left");
     while (!node_is_null(node_parent(root))) root = node_parent(root);
-    for (uint32_t i = 0; i < node_child_count(targets); i++) {
-        PartUse use = {.source = source, .name = node_text(source, node_child(targets, i))};
+    bool is_one = node_kind(targets) == SYNTAX_IDENTIFIER;
+    for (uint32_t i = 0; i < (is_one ? 1 : node_child_count(targets)); i++) {
+        SyntaxNode target = is_one ? targets : node_child(targets, i);
+        PartUse use = {.source = source, .name = node_text(source, target)};
         syntax_walk(root, visit_launch, &use);
         if (use.is_found) return true;
     }

@@ -5,6 +5,8 @@
 # case: {"expect": "right", "call": "m.three(x, w)", "inputs": {"x": [3, 5], "w": [5]}}
 # case: {"expect": "right", "call": "m.split_then_read(x, w)", "inputs": {"x": [9], "w": [4]}}
 # case: {"expect": "right", "call": "m.both_in_one(x, w)", "inputs": {"x": [6], "w": [6]}}
+# case: {"expect": "right", "call": "m.by_index(x, w)", "inputs": {"x": [8], "w": [4]}}
+# case: {"expect": "right", "call": "m.of_inputs(x, w)", "inputs": {"x": [8], "w": [4]}}
 # case: {"expect": "right", "call": "m.in_a_loop(x, w)", "inputs": {"x": [3, 5], "w": [5]}}
 
 import torch
@@ -74,3 +76,18 @@ def in_a_loop(x, w):
     for source, part in zip(x, y.unbind(0)):
         scaled[(2,)](source, w, part, 5, BLOCK=4)
     return y
+
+
+def by_index(x, w):
+    parts = torch.empty_like(x).chunk(2)
+    scaled[(1,)](x[:4], w, parts[0], 4, BLOCK=4)
+    scaled[(1,)](w, x[4:], parts[1], 4, BLOCK=4)
+    return torch.cat(parts) * x
+
+
+def of_inputs(x, w):
+    """Parts that are read have their gradients as they are."""
+    a, b = x.chunk(2)
+    y = torch.zeros_like(w)
+    scaled[(1,)](a, b, y[:4], 4, BLOCK=4)
+    return y * a + w * b

@@ -145,7 +145,7 @@ static void gather_one_by_one(GivenCallSearch *gathering, const PlanConfiguratio
             other.arguments[one->at].constant = one->values.items[k];
             if (gather(gathering, &other)) one->values.items[count++] = one->values.items[k];
         }
-        one->values.count = count;
+        if (count) one->values.count = count;  // none where no more calls were looked at
     }
 }
 
@@ -157,23 +157,24 @@ static int least_prime(int least) {
     }
 }
 
+static int paired(const Varied *one) {
+    int count = one->values.count;
+    return count < 1 ? 1 : count > MOST_PAIRED ? MOST_PAIRED : count;
+}
+
 /// An orthogonal array of strength two (Bose 1938): in its p * p rows each two of its p + 1 columns have each pair of p levels once.
 static void gather_by_twos(GivenCallSearch *gathering, const PlanConfiguration *proved,
                            const VariedConstexprs *varied) {
     int levels = varied->count - 1;
-    for (LIST_EACH(int, i, *varied)) {
-        int count = varied->items[i].values.count;
-        if (count > MOST_PAIRED) count = MOST_PAIRED;
-        if (levels < count) levels = count;
-    }
+    for (LIST_EACH(int, i, *varied))
+        if (levels < paired(&varied->items[i])) levels = paired(&varied->items[i]);
     int prime = least_prime(levels);
     for (int row = 0; varied->count > 1 && row < prime * prime; row++) {
         PlanConfiguration other = configuration_copy(gathering->arena, proved, 0);
         for (LIST_EACH(int, i, *varied)) {
             const Varied *one = &varied->items[i];
-            int count = one->values.count > MOST_PAIRED ? MOST_PAIRED : one->values.count;
             int level = i < prime ? (row / prime + i * (row % prime)) % prime : row % prime;
-            other.arguments[one->at].constant = one->values.items[level % count];
+            other.arguments[one->at].constant = one->values.items[level % paired(one)];
         }
         gather(gathering, &other);
     }

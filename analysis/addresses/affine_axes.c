@@ -439,11 +439,16 @@ static bool fits_below(Analysis *analysis, const Mover *mover, const Poly *outer
     reach = poly_add(arena, reach,
                      poly_multiply(arena, inner, poly_subtract(arena, mover->extent, one)));
     const Poly *stride = term_stride(analysis, &inner->terms[0]);
+    const Poly *all = poly_multiply(arena, inner, mover->extent);
     for (int k = 0; k < offset->rank; k++) {
         const Poly *weight = magnitude(arena, offset->lane[k]);
         const Poly *dim = k < analysis->tile.rank ? analysis->tile.dims[k] : NULL;
         if (!weight || !dim) return false;
-        if (poly_divide_exact(arena, weight, outer) || !poly_divide_exact(arena, weight, stride))
+        if (poly_is_zero(weight)) continue;
+        // Lanes that step over all that the inner mover goes over (`(row * HEADS + head) * SIZE`) are of the dimension above it.
+        bool is_above =
+            poly_divide_exact(arena, weight, outer) || poly_divide_exact(arena, weight, all);
+        if (is_above || !poly_equal(term_stride(analysis, &weight->terms[0]), stride))
             continue;  // of a dimension above, or below
         reach =
             poly_add(arena, reach, poly_multiply(arena, weight, poly_subtract(arena, dim, one)));

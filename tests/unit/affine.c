@@ -265,6 +265,30 @@ TEST(batch_and_head_from_one_program_id) {
     finish();
 }
 
+/// Rows of heads, as `[batch, row, head, element]` lie in memory, in blocks of elements: heads are below the rows that the lanes are.
+/// Numbers of heads that step as far as several rows are not.
+TEST(heads_below_rows) {
+    start();
+    Value *x = pointer("x"), *heads = integer("H"), *length = integer("T"), *width = integer("K");
+    Value *size = block("BT"), *columns = block("BK");
+    Value *batch = build_binary(&builder, OP_FLOORDIV, program(1), heads);
+    Value *head = build_binary(&builder, OP_MOD, program(1), heads);
+    for (int more = 0; more < 2; more++) {
+        Op *loop =
+            loop_begin(build_int(&builder, 0), integer("blocks"), build_int(&builder, 1), NULL);
+        Value *first = multiply(loop->regions[0]->arguments[0], columns);
+        Value *row = add(multiply(batch, length), multiply(program(0), size));
+        Value *at = add(multiply(row, heads), more ? multiply(head, heads) : head);
+        at = add(multiply(at, width), first);
+        Value *rows = build_binary(&builder, OP_EXPAND_DIMS, range(size), build_int(&builder, 1));
+        Value *lanes = multiply(rows, multiply(heads, width));
+        Op *op = load(add(add(add(x, at), lanes), range(columns)));
+        loop_end(loop, NULL);
+        CHECK_EQ_STR(axes_of(op), more ? "OsO" : "OOO");
+    }
+    finish();
+}
+
 TEST(wrap_around) {
     start();
     Value *x = pointer("x");
@@ -378,5 +402,6 @@ TEST_MAIN(TEST_ROW(block_of_a_vector), TEST_ROW(same_program_id_twice_is_one_ato
           TEST_ROW(overlapping_window), TEST_ROW(diagonal), TEST_ROW(blocks_of_a_program),
           TEST_ROW(strides_that_a_caller_chooses), TEST_ROW(pointer_increment_in_a_loop),
           TEST_ROW(loop_that_starts_at_the_program), TEST_ROW(batch_and_head_from_one_program_id),
-          TEST_ROW(wrap_around), TEST_ROW(limits_by_where), TEST_ROW(indices_from_memory),
-          TEST_ROW(block_pointer), TEST_ROW(what_is_not_affine), TEST_ROW(nonnegative))
+          TEST_ROW(heads_below_rows), TEST_ROW(wrap_around), TEST_ROW(limits_by_where),
+          TEST_ROW(indices_from_memory), TEST_ROW(block_pointer), TEST_ROW(what_is_not_affine),
+          TEST_ROW(nonnegative))

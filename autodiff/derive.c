@@ -8,6 +8,7 @@
 #include "autodiff/blocks/free_blocks.h"
 #include "autodiff/blocks/program_order.h"
 #include "autodiff/extents/fills.h"
+#include "autodiff/joins/inner_digits.h"
 #include "autodiff/joins/joined_loops.h"
 #include "autodiff/parts.h"
 #include "autodiff/passes.h"
@@ -209,7 +210,7 @@ static void try_joined(Arena *arena, const Kernel *kernel, const Function *forwa
     BackwardOptions joining = options ? *options : (BackwardOptions){0};
     int loops = 0;
     region_walk(forward->body, visit_loop, &loops);
-    if (loops < 2 || joining.joins_loops) return;
+    if (joining.joins_loops || (loops < 2 && !function_has_inner_digits(forward))) return;
     joining.joins_loops = true;
     Variant joined;
     variant_derive(arena, kernel, forward, &joining, &joined);

@@ -46,8 +46,25 @@ static bool launch_writes(const BackwardLaunch *launch, const char *input) {
     return false;
 }
 
+/// What a part rests on, and the whole does not.
+static void take_assumptions(Arena *arena, const Backward *part, Backward *result) {
+    for (int i = 0; i < part->assumption_count; i++) {
+        int known = 0;
+        while (known < result->assumption_count &&
+               strcmp(result->assumptions[known].text, part->assumptions[i].text) != 0)
+            known++;
+        if (known < result->assumption_count) continue;
+        Assumption *all = ARENA_ARRAY(arena, Assumption, known + 1);
+        for (int k = 0; k < known; k++) all[k] = result->assumptions[k];
+        all[known] = part->assumptions[i];
+        result->assumptions = all;
+        result->assumption_count++;
+    }
+}
+
 /// The gradients of the whole are those that its parts have.
-static void take_gradients(const Variant *owners, Backward *result) {
+static void take_gradients(Arena *arena, const Variant *owners, Backward *result) {
+    take_assumptions(arena, &owners->result, result);
     result->atomics = 0;
     for (int i = 0; i < result->gradient_count; i++) {
         Gradient *gradient = &result->gradients[i];
@@ -122,12 +139,12 @@ void variant_split(Arena *arena, const Kernel *kernel, const Function *forward,
     const char *name = variant->backward->name;
     bool is_rest = programs.result.input_count > 0 || reads;
     variant->part_count = 0;
-    if (is_rest) take_gradients(&programs, &variant->result);
+    if (is_rest) take_gradients(arena, &programs, &variant->result);
     if (is_rest)
         variant->parts[variant->part_count++] = (VariantPart){programs.backward, programs.launch};
     for (int i = 0; i < BACKWARD_MOST_REDUCTIONS; i++) {
         if (!rest.moved[i]) continue;
-        take_gradients(&owners[i], &variant->result);
+        take_gradients(arena, &owners[i], &variant->result);
         if (variant->part_count)
             owners[i].backward->name = reduction_name(arena, name, &owners[i].launch);
         variant->parts[variant->part_count++] = (VariantPart){owners[i].backward, owners[i].launch};

@@ -14,6 +14,7 @@
 #include "autodiff/extents/fills.h"
 #include "autodiff/finiteness/guard.h"
 #include "autodiff/finiteness/guard_stores.h"
+#include "autodiff/joins/inner_digits.h"
 #include "autodiff/joins/joined_loops.h"
 #include "autodiff/joins/joined_sums.h"
 #include "autodiff/primal/active_outputs.h"
@@ -109,6 +110,7 @@ static void pass_last_blocks(Differentiation *state) {
 static void pass_join_loops(Differentiation *state) {
     if (!state->options || !state->options->joins_loops) return;
     loops_join(state);
+    if (inner_digits_open(state)) state->joins.any = true;
     if (!state->joins.any) return;
     function_simplify(state->primal);
     function_share(state->primal);

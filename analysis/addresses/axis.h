@@ -14,6 +14,12 @@ typedef struct FunctionAxes {
 } FunctionAxes;
 FunctionAxes function_axes(Arena *arena, const Function *function);
 
+/// Programs that are taken for one: all along an axis of the grid, or all in a row, or a column, of the tiles that its ids number.
+typedef struct AlikePrograms {
+    bool whole[PROGRAM_AXES];
+    bool tiles[PROGRAM_AXES][2];  // along this digit of the ids
+} AlikePrograms;
+
 /// Whether `value` is the program id of `axis`, -1: of any.
 bool value_is_program_id(const Value *value, int axis);
 bool value_is_loop_variable(const Value *value);

@@ -154,6 +154,11 @@ typedef struct ChosenBounds {
     Map seen;  // parameters that are a size somewhere
 } ChosenBounds;
 
+/// `ALL // HEADS` of numbers of the launch: as it is a size, so is ALL.
+static bool is_share(const Value *atom) {
+    return atom->op && atom->op->code == OP_FLOORDIV && atom->type.is_constexpr;
+}
+
 static void note_size(ChosenBounds *bounds, Value *value) {
     Affine form = value ? affine_of(bounds->arena, value) : (Affine){0};
     if (!form.known) return;
@@ -162,11 +167,15 @@ static void note_size(ChosenBounds *bounds, Value *value) {
     for (int t = 0; t < form.base->count; t++)
         for (int a = 0; a < form.base->terms[t].atom_count; a++) {
             const Value *atom = form.base->terms[t].atoms[a];
-            if (atom->op || atom->region->parent) return;  // moves with something: no bound
+            bool is_own = !atom->op && !atom->region->parent;
+            if (!is_own && !is_share(atom)) return;  // moves with something: no bound
         }
     for (int t = 0; t < form.base->count; t++)
-        for (int a = 0; a < form.base->terms[t].atom_count; a++)
-            map_set_pointer(&bounds->seen, form.base->terms[t].atoms[a], bounds);
+        for (int a = 0; a < form.base->terms[t].atom_count; a++) {
+            const Value *atom = form.base->terms[t].atoms[a];
+            map_set_pointer(&bounds->seen, atom, bounds);
+            if (is_share(atom)) note_size(bounds, atom->op->operands[0]);
+        }
 }
 
 /// Whether a flag decides about it: what it bounds under one flag may be without a bound under the other.

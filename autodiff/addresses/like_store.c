@@ -34,7 +34,7 @@ typedef struct LikeSearch {
     Access access;    // of `op`
     LikeParts parts;  // that hold where `op` touches an element
     Limits limits;    // of these
-    const bool *alike;
+    const AlikePrograms *alike;
     Access stored;  // of the store that is looked at
     int lanes
         [TYPE_MAX_RANK];  // of the store -> the lane of `op` that is the same; -1: the first alone
@@ -140,20 +140,38 @@ static bool is_reached(LikeSearch *search, const Op *store) {
     return true;
 }
 
-static bool is_alike(const LikeSearch *search, const Value *id) {
-    for (int axis = 0; search->alike && axis < PROGRAM_AXES; axis++)
-        if (search->alike[axis] && value_is_program_id(id, axis)) return true;
+static bool is_alike(const AlikePrograms *alike, const Value *id) {
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+        if (alike->whole[axis] && value_is_program_id(id, axis)) return true;
+        for (int digit = 0; digit < 2; digit++)
+            if (alike->tiles[axis][digit] && value_is_tile_index(id, axis, digit)) return true;
+    }
     return false;
 }
 
-/// Whether it is 0 in the first program along axes that are taken for one: an id, or a digit of it.
-static bool is_first_program(const LikeSearch *search, const Value *atom) {
+/// Whether it is 0 in the first of the programs that are taken for one: an id, or a digit of it.
+static bool is_first_program(const AlikePrograms *alike, const Value *atom) {
     const Op *op = atom->op;
-    if (is_alike(search, atom)) return true;
+    if (is_alike(alike, atom)) return true;
     if (!op || (op->code != OP_FLOORDIV && op->code != OP_MOD)) return false;
     const Value *id = op->operands[0];
     while (id->op && op_keeps_numbers(id->op)) id = id->op->operands[0];
-    return is_alike(search, id) && value_is_of_parameters(op->operands[1]);
+    return is_alike(alike, id) && value_is_of_parameters(op->operands[1]);
+}
+
+const Poly *poly_in_first_program(Arena *arena, const Poly *poly, const AlikePrograms *alike) {
+    bool changes = alike != NULL;
+    while (poly && changes) {
+        changes = false;
+        for (int t = 0; t < poly->count && !changes; t++)
+            for (int i = 0; i < poly->terms[t].atom_count && !changes; i++)
+                if (is_first_program(alike, poly->terms[t].atoms[i])) {
+                    poly = poly_substitute(arena, poly, poly->terms[t].atoms[i],
+                                           poly_constant(arena, 0));
+                    changes = true;
+                }
+    }
+    return poly;
 }
 
 /// In the iterations and programs that are looked at; NULL where that cannot be said.
@@ -162,18 +180,7 @@ static const Poly *settled(const LikeSearch *search, const Poly *poly) {
         if (poly)
             poly = poly_substitute(search->arena, poly, search->known.items[i].variable,
                                    search->known.items[i].value);
-    bool changes = search->alike != NULL;
-    while (poly && changes) {
-        changes = false;
-        for (int t = 0; t < poly->count && !changes; t++)
-            for (int i = 0; i < poly->terms[t].atom_count && !changes; i++)
-                if (is_first_program(search, poly->terms[t].atoms[i])) {
-                    poly = poly_substitute(search->arena, poly, poly->terms[t].atoms[i],
-                                           poly_constant(search->arena, 0));
-                    changes = true;
-                }
-    }
-    return poly;
+    return poly_in_first_program(search->arena, poly, search->alike);
 }
 
 /* ---- the element ---- */
@@ -324,24 +331,44 @@ static bool is_like(LikeSearch *search, Op *store, LikeStore *like) {
 
 /* ---- programs that are taken for one ---- */
 
-static bool differs_along(const LikeSearch *search, const Value *value) {
-    FunctionAxes axes = function_axes(search->arena, search->function);
-    for (int axis = 0; axis < PROGRAM_AXES; axis++)
-        if (search->alike[axis] && axes.programs[axis] &&
-            value_depends_on_axis(search->arena, value, axes.programs[axis]))
-            return true;
+/// The ids, rows and columns that tell the programs apart.
+typedef struct AlikeIds {
+    const Value *items[3 * PROGRAM_AXES];
+    int count;
+} AlikeIds;
+
+static AlikeIds ids_of(Arena *arena, const Function *function, const AlikePrograms *alike) {
+    FunctionAxes axes = function_axes(arena, function);
+    AlikeIds ids = {.count = 0};
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+        const bool *tiles = alike->tiles[axis];
+        bool any = alike->whole[axis] || tiles[0] || tiles[1];
+        if (any && axes.programs[axis]) ids.items[ids.count++] = axes.programs[axis];
+        for (int digit = 0; digit < 2; digit++)
+            if ((alike->whole[axis] || tiles[digit]) && axes.tiles[axis][digit])
+                ids.items[ids.count++] = axes.tiles[axis][digit];
+    }
+    return ids;
+}
+
+static bool differs_by(Arena *arena, const Value *value, const AlikeIds *ids) {
+    for (int i = 0; i < ids->count; i++)
+        if (value_depends_on_axis(arena, value, ids->items[i])) return true;
     return false;
 }
 
-/// Whether `op` is the same along the axes whose programs are taken for one.
-static bool is_the_same_along(const LikeSearch *search) {
-    const Value *mask = access_mask(search->op);
-    if (!search->alike) return true;
-    if (differs_along(search, search->op->operands[0]) || (mask && differs_along(search, mask)))
+bool access_is_alike(Arena *arena, const Function *function, Op *op, const AlikePrograms *alike) {
+    const Value *mask = access_mask(op);
+    if (!alike) return true;
+    const AlikeIds ids = ids_of(arena, function, alike);
+    if (differs_by(arena, op->operands[0], &ids) || (mask && differs_by(arena, mask, &ids)))
         return false;
-    for (const Op *around = search->op->parent->parent; around; around = around->parent->parent)
-        for (int i = 0; i < (around->code == OP_FOR ? 3 : 1); i++)
-            if (around->operands[i] && differs_along(search, around->operands[i])) return false;
+    for (const Op *around = op->parent->parent; around; around = around->parent->parent) {
+        bool is_for = around->code == OP_FOR || around->code == OP_STATIC_FOR;
+        if (!is_for && around->code != OP_IF) return false;
+        for (int i = 0; i < (is_for ? 3 : 1); i++)
+            if (around->operands[i] && differs_by(arena, around->operands[i], &ids)) return false;
+    }
     return true;
 }
 
@@ -360,7 +387,7 @@ static bool visit_upstream(void *context, Op *op) {
 }
 
 LikeStores like_stores_find(Arena *arena, const Function *function, const Map *stored, Op *op,
-                            const bool *alike) {
+                            const AlikePrograms *alike) {
     LikeSearch search = {.arena = arena,
                          .function = function,
                          .op = op,
@@ -369,7 +396,7 @@ LikeStores like_stores_find(Arena *arena, const Function *function, const Map *s
     LikeUpstreams stores = {.search = &search, .stored = stored};
     const Affine *offset = &search.access.offset;
     if (!search.access.parameter || !offset->known || offset->wrapped) return stores.found;
-    if (!is_the_same_along(&search)) return stores.found;
+    if (!access_is_alike(arena, function, op, alike)) return stores.found;
     find_parts(&search);
     region_walk(function->body, visit_upstream, &stores);
     return stores.found;

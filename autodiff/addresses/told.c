@@ -10,6 +10,7 @@
 #include "analysis/addresses/affine_axes.h"
 #include "analysis/build/infer.h"
 #include "analysis/build/value_poly.h"
+#include "autodiff/addresses/like_store.h"
 #include "autodiff/addresses/limits.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/rewrite/rewrite.h"
@@ -33,6 +34,7 @@ typedef struct RowSearch {
     Atoms digits;  // of `own.rest`: what differs between programs, but for variables of loops
     Rows stored;   // of the store that is looked at
     Atoms first;   // variables of loops around it, of which the first iteration is looked at
+    const AlikePrograms *alike;
 } RowSearch;
 
 /* ---- limits ---- */
@@ -249,14 +251,14 @@ static bool first_is_like_all(const RowSearch *search, const Op *store) {
     return !moves_with_first(search, search->own.index);
 }
 
-/// In the first iteration of the loops around the store.
+/// In the first iteration of the loops around the store, and in the first of the programs that are taken for one.
 static const Poly *at_first(const RowSearch *search, const Poly *poly) {
     for (LIST_EACH(int, i, search->first)) {
         Value *variable = search->first.items[i];
         Affine lower = affine_of(search->arena, variable->region->parent->operands[0]);
         if (poly) poly = poly_substitute(search->arena, poly, variable, lower.base);
     }
-    return poly;
+    return poly_in_first_program(search->arena, poly, search->alike);
 }
 
 /// The same limit, by the row's lanes.
@@ -321,7 +323,8 @@ static bool element_is_told(const RowSearch *search) {
 
 static bool is_told_by(RowSearch *search, Op *store) {
     search->first = (Atoms){0};
-    return poly_equal(search->own.index, search->stored.index) && is_reached(search, store) &&
+    const Poly *index = poly_in_first_program(search->arena, search->stored.index, search->alike);
+    return poly_equal(search->own.index, index) && is_reached(search, store) &&
            first_is_like_all(search, store) && element_is_told(search) && stores_rows(search);
 }
 
@@ -387,8 +390,11 @@ static bool visit_store(void *context, Op *op) {
         bool is_like = false;
         for (LIST_EACH(int, k, splits)) {
             search->stored = splits.items[k];
-            is_like = is_like || ((search->own.lane < 0) == (search->stored.lane < 0) &&
-                                  poly_equal(search->own.index, search->stored.index));
+            is_like =
+                is_like || ((search->own.lane < 0) == (search->stored.lane < 0) &&
+                            poly_equal(search->own.index,
+                                       poly_in_first_program(search->arena, search->stored.index,
+                                                             search->alike)));
         }
         if (!is_like || !find_digits(search) || rows_are_crossed(search) || !address_tells(search))
             continue;
@@ -401,10 +407,15 @@ static bool visit_store(void *context, Op *op) {
     return !stores->found;
 }
 
-const Op *told_by_store(Arena *arena, const Function *function, const Map *stored, Op *op) {
-    RowSearch search = {
-        .arena = arena, .function = function, .op = op, .access = access_of(arena, op)};
+const Op *told_by_store(Arena *arena, const Function *function, const Map *stored, Op *op,
+                        const AlikePrograms *alike) {
+    RowSearch search = {.arena = arena,
+                        .function = function,
+                        .op = op,
+                        .access = access_of(arena, op),
+                        .alike = alike};
     UpstreamSearch stores = {.search = &search, .stored = stored};
+    if (!access_is_alike(arena, function, op, alike)) return NULL;
     list_splits(arena, &search.access, &stores.own);
     if (!stores.own.count) return NULL;
     find_limits(&search);

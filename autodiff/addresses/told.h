@@ -6,7 +6,8 @@
 
 /// A load of an upstream gradient, at the place of a store of the forward whose elements no two programs have, such that programs that
 /// touched one element through `op` would have stored to one element there. NULL where none is found. `stored`: such loads.
-/// Says nothing of iterations of one program.
-const Op *told_by_store(Arena *arena, const Function *function, const Map *stored, Op *op);
+/// Says nothing of iterations of one program. `alike`: programs that are taken for one; NULL: none are.
+const Op *told_by_store(Arena *arena, const Function *function, const Map *stored, Op *op,
+                        const AlikePrograms *alike);
 
 #endif

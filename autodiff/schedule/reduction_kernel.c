@@ -21,6 +21,7 @@
 #include "autodiff/schedule/reduction_plan.h"
 #include "autodiff/schedule/stages.h"
 #include "autodiff/schedule/summed_programs.h"
+#include "autodiff/sharing/sharing.h"
 #include "autodiff/state/names.h"
 #include "autodiff/tape/tape.h"
 
@@ -689,7 +690,9 @@ static ReductionPlan plan_part(const ReductionPlan *plan, bool stores_at_once) {
 /// What is said of the gradients that the plan's statements are for.
 static void describe_sums(const Nest *nest, const ReductionPlan *plan) {
     for (LIST_EACH(int, i, plan->statements)) {
-        Gradient *gradient = plan->statements.items[i]->gradient;
+        const SharedStatement *shared = plan->statements.items[i];
+        Gradient *gradient = shared->gradient;
+        if (shared->told_by) assume_told_by(nest->state, &shared->statement, shared->told_by);
         gradient->is_sum = plan->is_sliced;
         gradient->is_parts = nest->is_parts;
         gradient->is_atomic = plan->is_sliced && !nest->is_parts;

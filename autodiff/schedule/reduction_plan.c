@@ -113,6 +113,18 @@ static void join_tile_axes(bool *summed) {
     }
 }
 
+/// Whether a store of the forward tells programs apart that differ by more than what they share elements along.
+static bool is_told(const SharedStatement *shared, const Axis *axes,
+                    const AxisDependence *dependence, int count) {
+    for (int i = 0; i < count; i++) {
+        int axis = axes[i].program_axis, digit = axes[i].digit;
+        if (!axes[i].is_program || dependence[i] != AXIS_FREE) continue;
+        if (!(digit < 0 ? shared->alike.whole[axis] : shared->alike.tiles[axis][digit]))
+            return false;
+    }
+    return shared->told_by != NULL;
+}
+
 /// Which programs share the statement's elements; `is_alone`: in one iteration of a loop, which is looked for.
 static bool find_axes(const Differentiation *state, const FunctionAxes *function,
                       Candidate *candidate, bool is_alone) {
@@ -122,11 +134,12 @@ static bool find_axes(const Differentiation *state, const FunctionAxes *function
     if (!access.parameter || !access.offset.known || !lanes_are_apart(state->arena, candidate->op))
         return false;
     int count = access_axes(state->arena, function, &access, axes, dependence, ACCESS_MOST_AXES);
-    bool any = false;
+    bool any = false, told = is_told(candidate->shared, axes, dependence, count);
     for (int i = 0; i < count; i++) {
         if (!axes[i].is_program) continue;
-        if (dependence[i] == AXIS_SCATTERED && is_alone) return false;
-        candidate->is_open |= dependence[i] == AXIS_SCATTERED;
+        bool is_open = dependence[i] == AXIS_SCATTERED && !told;
+        if (is_open && is_alone) return false;
+        candidate->is_open |= is_open;
         bool is_free = dependence[i] == AXIS_FREE;
         candidate->summed[summed_axis(axes[i].program_axis, axes[i].digit)] = is_free;
         candidate->is_owned |= !is_free;

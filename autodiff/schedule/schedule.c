@@ -81,6 +81,7 @@ static void note_shared(Differentiation *state, Gradient *gradient, const Accumu
         for (int k = 0; k < count; k++)
             shared.meets = shared.meets ||
                            (k != i && !places_are_apart(state->arena, group[i].op, group[k].op));
+        if (count == 1) shared.told_by = told_but_for_alike(state, &group[i], &shared.alike);
         if (count == 1)
             LIST_PUSH(state->arena, &state->parts.shared, shared);
         else

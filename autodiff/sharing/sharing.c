@@ -86,9 +86,37 @@ static const Op *find_teller(Differentiation *state, const SharingView *view, Op
     bool leaves_out = false;
     for (int i = 0; i < count; i++) leaves_out = leaves_out || dependence[i] == AXIS_FREE;
     const Op *rows =
-        leaves_out ? NULL : told_by_store(state->arena, view->function, view->upstreams, op);
+        leaves_out ? NULL : told_by_store(state->arena, view->function, view->upstreams, op, NULL);
     if (rows) return rows;
     LikeStores like = like_stores_find(state->arena, view->function, view->upstreams, op, NULL);
+    return like.count ? like.items[0].upstream : NULL;
+}
+
+const Op *told_but_for_alike(Differentiation *state, const Accumulation *statement,
+                             AlikePrograms *alike) {
+    Axis axes[ACCESS_MOST_AXES];
+    AxisDependence dependence[ACCESS_MOST_AXES];
+    Op *op = statement->op;
+    Access access = places_find(state->versions.places, op)->access;
+    *alike = (AlikePrograms){0};
+    if (!access.parameter || !access.offset.known || !lanes_are_apart(state->arena, op))
+        return NULL;
+    int count = access_axes(state->arena, state->versions.axes, &access, axes, dependence,
+                            ACCESS_MOST_AXES);
+    bool is_open = false, any = false;
+    for (int i = 0; i < count; i++) {
+        if (!axes[i].is_program) continue;
+        int axis = axes[i].program_axis, digit = axes[i].digit;
+        bool is_free = dependence[i] == AXIS_FREE;
+        is_open = is_open || dependence[i] == AXIS_SCATTERED;
+        any = any || is_free;
+        if (is_free) *(digit < 0 ? &alike->whole[axis] : &alike->tiles[axis][digit]) = true;
+    }
+    if (!is_open || !any) return NULL;
+    const Map *upstreams = &state->stores.upstreams;
+    const Op *rows = told_by_store(state->arena, state->backward, upstreams, op, alike);
+    if (rows) return rows;
+    LikeStores like = like_stores_find(state->arena, state->backward, upstreams, op, alike);
     return like.count ? like.items[0].upstream : NULL;
 }
 

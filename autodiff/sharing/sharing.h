@@ -24,6 +24,10 @@ typedef enum Pair {
 /// While `versions.places` and `versions.axes` are those of the backward.
 GradientSharing statement_sharing(Differentiation *state, const Accumulation *statement);
 bool sharing_is_told(const GradientSharing *sharing);
+/// What takes the upstream gradient of a store of the forward that tells which program has what the statement touches, where programs
+/// along some axes share that (`alike`, which is filled in) and memory or a flag decides about others; or NULL.
+const Op *told_but_for_alike(Differentiation *state, const Accumulation *statement,
+                             AlikePrograms *alike);
 /// Says what is assumed of the stores that tell which program has what the statement touches.
 void assume_told(Differentiation *state, const Accumulation *statement);
 /// Says it of the store whose upstream gradient that takes.

@@ -2,6 +2,7 @@
 #ifndef TAD_AUTODIFF_STATE_DIFFERENTIATION_H
 #define TAD_AUTODIFF_STATE_DIFFERENTIATION_H
 
+#include "analysis/addresses/axis.h"
 #include "analysis/host/launch.h"
 #include "analysis/ir/loops.h"
 #include "analysis/lowering/lower.h"
@@ -36,6 +37,9 @@ typedef struct SharedStatement {
     Accumulation statement;  // its op is an atomic add
     Gradient *gradient;
     bool meets;  // another statement of the gradient may add to the same elements
+    // What takes the upstream gradient of a store that tells which program has what, of those that differ by more than `alike`; or NULL.
+    const Op *told_by;
+    AlikePrograms alike;
 } SharedStatement;
 
 /// Which part of a backward is derived.

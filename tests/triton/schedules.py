@@ -46,7 +46,7 @@ LIMITS = (
     "Kernels that are refused have no schedule, and are in no share.",
     "Written backwards are told by their names, and left out. So is `flag_gems`: it has each operation once a vendor.",
     "Programs that share elements through addresses from memory (scatters, paged keys) keep atomics.",
-    "So do heads that share keys where one id numbers batches and heads, or where lengths vary.",
+    "So do heads that share keys where one id numbers batches and heads, and no constexpr says how many.",
     "So do one tensor as both factors of a product, and tiles that data skip.",
 )
 DUMP_SECONDS = 300

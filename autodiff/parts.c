@@ -38,6 +38,16 @@ static const char *reduction_name(Arena *arena, const char *name, const Backward
     return name;
 }
 
+/// The same, numbered where an earlier part sums these gradients, too.
+static const char *part_name(Arena *arena, const Variant *variant, const char *name,
+                             const BackwardLaunch *launch) {
+    const char *own = reduction_name(arena, name, launch);
+    int count = 1;
+    for (int i = 0; i < variant->part_count; i++)
+        count += str_starts(str_from(variant->parts[i].function->name), own);
+    return count > 1 ? arena_printf(arena, "%s_%d", own, count) : own;
+}
+
 static bool launch_writes(const BackwardLaunch *launch, const char *input) {
     for (int i = 0; i < launch->argument_count; i++)
         if (launch->arguments[i].use == ARGUMENT_GRADIENT &&
@@ -62,14 +72,20 @@ static void take_assumptions(Arena *arena, const Backward *part, Backward *resul
     }
 }
 
-/// The gradients of the whole are those that its parts have.
-static void take_gradients(Arena *arena, const Variant *owners, Backward *result) {
+/// The gradients of the whole are those that its parts have; of several that add to one, what holds for any. `is_taken`: what an earlier
+/// part has, by gradient.
+static void take_gradients(Arena *arena, const Variant *owners, Backward *result, bool *is_taken) {
     take_assumptions(arena, &owners->result, result);
     result->atomics = 0;
     for (int i = 0; i < result->gradient_count; i++) {
         Gradient *gradient = &result->gradients[i];
-        if (launch_writes(&owners->launch, gradient->input))
-            *gradient = *gradient_of(&owners->result, gradient->input);
+        if (launch_writes(&owners->launch, gradient->input)) {
+            const Gradient own = *gradient_of(&owners->result, gradient->input);
+            bool is_sum = own.is_sum || (is_taken[i] && gradient->is_sum);
+            if (!is_taken[i] || own.is_atomic) *gradient = own;
+            gradient->is_sum = is_sum;
+            is_taken[i] = true;
+        }
         result->atomics += gradient->is_atomic;
     }
 }
@@ -139,14 +155,15 @@ void variant_split(Arena *arena, const Kernel *kernel, const Function *forward,
     const char *name = variant->backward->name;
     bool is_rest = programs.result.input_count > 0 || reads;
     variant->part_count = 0;
-    if (is_rest) take_gradients(arena, &programs, &variant->result);
+    bool *is_taken = ARENA_ARRAY(arena, bool, variant->result.gradient_count + 1);
+    if (is_rest) take_gradients(arena, &programs, &variant->result, is_taken);
     if (is_rest)
         variant->parts[variant->part_count++] = (VariantPart){programs.backward, programs.launch};
     for (int i = 0; i < BACKWARD_MOST_REDUCTIONS; i++) {
         if (!rest.moved[i]) continue;
-        take_gradients(arena, &owners[i], &variant->result);
+        take_gradients(arena, &owners[i], &variant->result, is_taken);
         if (variant->part_count)
-            owners[i].backward->name = reduction_name(arena, name, &owners[i].launch);
+            owners[i].backward->name = part_name(arena, variant, name, &owners[i].launch);
         variant->parts[variant->part_count++] = (VariantPart){owners[i].backward, owners[i].launch};
     }
 }

@@ -123,6 +123,17 @@ static const char *prune_text(Arena *arena, const Source *source, SyntaxNode nod
                         prune);
 }
 
+/// Whether several kernels add to the gradient: what the one has added must not go when the next one is tuned.
+static bool is_of_several(const Backward *backward, const BackwardArgument *gradient) {
+    int count = 0;
+    for (int i = 0; i < backward->launch_count && gradient->use == ARGUMENT_GRADIENT; i++)
+        for (int k = 0; k < backward->launches[i].argument_count; k++) {
+            const BackwardArgument *other = &backward->launches[i].arguments[k];
+            count += other->use == ARGUMENT_GRADIENT && strcmp(other->of, gradient->of) == 0;
+        }
+    return count > 1;
+}
+
 static void add_autotune(Arena *arena, Buffer *out, const Wrapper *wrapper,
                          const BackwardLaunch *launch, const Backward *backward) {
     const Source *source = backward->kernel->definition->module->source;
@@ -142,7 +153,8 @@ static void add_autotune(Arena *arena, Buffer *out, const Wrapper *wrapper,
     Buffer reset = buffer_new(arena), restore = buffer_new(arena);
     for (int g = 0; g < launch->argument_count; g++) {
         const BackwardArgument *argument = &launch->arguments[g];
-        bool running = argument->use == ARGUMENT_RUNNING || argument->use == ARGUMENT_AMID;
+        bool running = argument->use == ARGUMENT_RUNNING || argument->use == ARGUMENT_AMID ||
+                       is_of_several(backward, argument);
         Buffer *names = running ? &restore : argument->is_float32 ? &reset : NULL;
         if (names) buffer_printf(names, "%s\"%s\"", names->size ? ", " : "", argument->name);
     }

@@ -71,6 +71,15 @@ static bool plan_keeps(const ReductionPlan *plan, const Value *value) {
     return false;
 }
 
+/// Whether a statement of the gradient stays.
+static bool is_left(const Differentiation *state, const Gradient *gradient) {
+    for (LIST_EACH(int, i, state->parts.several)) {
+        const SharedStatement *shared = &state->parts.several.items[i];
+        if (shared->gradient == gradient && !shared->is_moved) return true;
+    }
+    return false;
+}
+
 static void reductions_leave(Differentiation *state, const ReductionPlans *plans,
                              const bool *moved) {
     Values all = kept_by(plans);
@@ -84,9 +93,13 @@ static void reductions_leave(Differentiation *state, const ReductionPlans *plans
         if (is_read) build(&b, OP_STORE, (Value *[]){address, value}, 2);
     }
     for (int p = 0; p < plans->count; p++)
+        for (int i = 0; moved[p] && i < plans->items[p].statements.count; i++)
+            plans->items[p].statements.items[i]->is_moved = true;
+    for (int p = 0; p < plans->count; p++)
         for (int i = 0; moved[p] && i < plans->items[p].statements.count; i++) {
             const SharedStatement *shared = plans->items[p].statements.items[i];
             op_remove(shared->statement.op);
+            if (is_left(state, shared->gradient)) continue;
             *shared->gradient =
                 (Gradient){.input = shared->gradient->input, .range = shared->gradient->range};
         }
@@ -378,6 +391,8 @@ static bool open_owners(Nest *nest, Builder *b, const SummedPrograms *programs, 
     if (plan->loop && !find_bounds(nest, b, &bounds)) return false;
     *shares = (Shares){programs->own, programs->count, build_int(b, 0), build_int(b, 1), NULL};
     if (plan->is_sliced) *shares = slice_up(nest, programs, b, plan->loop ? &bounds : NULL);
+    if (!plan->loop && !plan->is_sliced)  // the first of the programs that add sums for all of them
+        open_if(b, build_binary(b, OP_EQ, programs->own, build_int(b, 0)));
     if (!plan->loop) return true;
     int64_t number;
     Value *start = build_binary(b, OP_MUL, shares->own, bounds.step);
@@ -647,6 +662,10 @@ static bool store_sums(const Nest *nest) {
         if (nest->is_parts)
             address =
                 build_binary(&b, OP_ADD, address, part_offset(nest, &b, plan->statements.items[i]));
+        if (plan->statements.items[i]->is_one_of_several && !nest->is_parts) {
+            Value *operands[] = {address, mask, mask ? build_float(&b, 0.0) : NULL};
+            sum = build_binary(&b, OP_ADD, build(&b, OP_LOAD, operands, 3), sum);
+        }
         OpCode code = plan->is_sliced && !nest->is_parts ? OP_ATOMIC_ADD : OP_STORE;
         build(&b, code, (Value *[]){address, sum, mask}, 3);
         op_remove(statement);
@@ -678,7 +697,7 @@ static ReductionPlan plan_part(const ReductionPlan *plan, bool stores_at_once) {
     ReductionPlan part = *plan;
     memset(&part.statements, 0, sizeof part.statements);
     for (LIST_EACH(int, i, plan->statements)) {
-        const SharedStatement *shared = plan->statements.items[i];
+        SharedStatement *shared = plan->statements.items[i];
         Op *op = shared->statement.op;
         bool differs = plan->is_own && (shared->meets || !lanes_are_apart(plan->arena, op) ||
                                         statement_differs(plan, op));
@@ -693,7 +712,7 @@ static void describe_sums(const Nest *nest, const ReductionPlan *plan) {
         const SharedStatement *shared = plan->statements.items[i];
         Gradient *gradient = shared->gradient;
         if (shared->told_by) assume_told_by(nest->state, &shared->statement, shared->told_by);
-        gradient->is_sum = plan->is_sliced;
+        gradient->is_sum = plan->is_sliced || shared->is_one_of_several;
         gradient->is_parts = nest->is_parts;
         gradient->is_atomic = plan->is_sliced && !nest->is_parts;
         if (gradient->is_atomic)

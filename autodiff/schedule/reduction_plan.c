@@ -385,7 +385,9 @@ static bool is_like(const ReductionPlan *plan, const Candidate *candidate) {
 }
 
 /// Whether a kernel of its own can have what the statement adds at no more than that costs. Then the plan says what it reads.
-static bool can_stand_apart(Differentiation *state, ReductionPlan *plan, const Op *op) {
+static bool can_stand_apart(Differentiation *state, ReductionPlan *plan,
+                            const SharedStatement *shared) {
+    const Op *op = shared->statement.op;
     Slice slice = {.state = state,
                    .plan = plan,
                    .statement = op,
@@ -400,22 +402,32 @@ static bool can_stand_apart(Differentiation *state, ReductionPlan *plan, const O
     bounds += cost_of(&slice, op->operands[0]) + cost_of(&slice, op->operands[2]);
     if (bounds || !walk_needs(op, visit_cost, &slice) || slice.fails) return false;
     // What is read for each program must be no more than it would have added, and less where some are still added.
-    int most = plan->loop ? rank + 1 : rank;
+    int most = plan->loop || shared->is_one_of_several ? rank + 1 : rank;
     if (slice.cost > most) return false;
     walk_needs(op, visit_take, &slice);
     return true;
 }
 
+/// Whether the plan sums another statement of the same gradient: one kernel would store to elements twice.
+static bool has_gradient(const ReductionPlan *plan, const SharedStatement *shared) {
+    for (LIST_EACH(int, i, plan->statements))
+        if (plan->statements.items[i]->gradient == shared->gradient) return true;
+    return false;
+}
+
 /// Adds the statement to the plan where that is possible.
 static bool consider(Differentiation *state, ReductionPlan *plan, const FunctionAxes *axes,
-                     const SharedStatement *shared, bool is_apart) {
+                     SharedStatement *shared, bool is_apart) {
     Candidate candidate = {.shared = shared, .op = shared->statement.op};
     if (!find_axes(state, axes, &candidate, true)) return false;
     ReductionPlan trial = *plan;
-    if (plan->statements.count && !is_like(plan, &candidate)) return false;
+    if (plan->statements.count && (!is_like(plan, &candidate) || has_gradient(plan, shared)))
+        return false;
     trial.loop = candidate.loop;
     for (int axis = 0; axis < SUMMED_AXES; axis++) trial.summed[axis] = candidate.summed[axis];
     trial.is_sliced = !candidate.loop || !candidate.is_owned;
+    if (shared->is_one_of_several && !candidate.is_owned) return false;
+    if (shared->is_one_of_several) trial.is_sliced = false;
     const Op *op = candidate.op;
     LIST_PUSH(state->arena, &trial.statements, shared);
     if (!branches_are_alike(&trial, op) || owners_differ(&trial, op->operands[0]) ||
@@ -423,9 +435,20 @@ static bool consider(Differentiation *state, ReductionPlan *plan, const Function
         return false;
     if (op->operands[0]->type.rank == 0) return false;
     bool has_owners = trial.loop || candidate.is_owned_by_tiles;
-    if (is_apart ? !can_stand_apart(state, &trial, op) : has_owners) return false;
+    if (is_apart ? !can_stand_apart(state, &trial, shared) : has_owners) return false;
     *plan = trial;
     return true;
+}
+
+/// Puts the statement into the first plan that can have it, or into one of its own.
+static void plan_statement(Differentiation *state, const TileOrders *orders,
+                           const FunctionAxes *axes, SharedStatement *shared, bool is_apart,
+                           ReductionPlans *plans) {
+    int k = 0;
+    while (k < plans->count && !consider(state, &plans->items[k], axes, shared, is_apart)) k++;
+    if (k < plans->count || k == BACKWARD_MOST_REDUCTIONS) return;
+    plans->items[k] = (ReductionPlan){.arena = state->arena, .orders = orders};
+    plans->count += consider(state, &plans->items[k], axes, shared, is_apart);
 }
 
 static ReductionPlans plan_statements(Differentiation *state, const TileOrders *orders,
@@ -434,19 +457,46 @@ static ReductionPlans plan_statements(Differentiation *state, const TileOrders *
     for (int axis = 0; axis < PROGRAM_AXES; axis++)
         if (state->stores.unread_axes[axis] == GRID_AXIS_SEVERAL) return plans;
     FunctionAxes axes = backward_axes(state);
-    for (LIST_EACH(int, i, state->parts.shared)) {
-        const SharedStatement *shared = &state->parts.shared.items[i];
-        int k = 0;
-        while (k < plans.count && !consider(state, &plans.items[k], &axes, shared, is_apart)) k++;
-        if (k < plans.count || k == BACKWARD_MOST_REDUCTIONS) continue;
-        plans.items[k] = (ReductionPlan){.arena = state->arena, .orders = orders};
-        plans.count += consider(state, &plans.items[k], &axes, shared, is_apart);
-    }
+    for (LIST_EACH(int, i, state->parts.shared))
+        plan_statement(state, orders, &axes, &state->parts.shared.items[i], is_apart, &plans);
+    for (LIST_EACH(int, i, state->parts.several))
+        if (is_apart && !state->parts.several.items[i].has_to_stay)
+            plan_statement(state, orders, &axes, &state->parts.several.items[i], true, &plans);
     return plans;
 }
 
+static bool plan_has(const ReductionPlan *plan, const SharedStatement *shared) {
+    for (LIST_EACH(int, i, plan->statements))
+        if (plan->statements.items[i] == shared) return true;
+    return false;
+}
+
+static bool is_planned(const ReductionPlans *plans, const SharedStatement *shared) {
+    for (int p = 0; p < plans->count; p++)
+        if (plan_has(&plans->items[p], shared)) return true;
+    return false;
+}
+
+/// Leaves all statements of a gradient where one of them has to be: it would need atomics, and the others as well be there. False where
+/// all of each gradient are planned.
+static bool leave_parts(Differentiation *state, const ReductionPlans *plans) {
+    bool any = false;
+    SharedStatement *several = state->parts.several.items;
+    for (int i = 0; i < state->parts.several.count; i++) {
+        if (is_planned(plans, &several[i])) continue;
+        for (int k = 0; k < state->parts.several.count; k++) {
+            if (several[k].gradient != several[i].gradient) continue;
+            any = any || !several[k].has_to_stay;
+            several[k].has_to_stay = true;
+        }
+    }
+    return any;
+}
+
 ReductionPlans reductions_plan(Differentiation *state, const TileOrders *orders) {
-    return plan_statements(state, orders, true);
+    ReductionPlans plans = plan_statements(state, orders, true);
+    while (leave_parts(state, &plans)) plans = plan_statements(state, orders, true);
+    return plans;
 }
 
 /// A program with loops or products is busy by itself: fewer of them, one after the other, would leave a part of the GPU idle.
@@ -463,12 +513,6 @@ static bool visit_busy_loop(void *context, Op *op) {
          outer = outer->parent->parent)
         *is_busy = *is_busy || op_is_loop(outer->code);
     return !*is_busy;
-}
-
-static bool plan_has(const ReductionPlan *plan, const SharedStatement *shared) {
-    for (LIST_EACH(int, i, plan->statements))
-        if (plan->statements.items[i] == shared) return true;
-    return false;
 }
 
 typedef struct OtherAdditions {
@@ -583,9 +627,10 @@ static bool owners_are_apart(Differentiation *state, const FunctionAxes *axes,
 
 /// Adds the statements of one gradient to the plan, all or none.
 static void keep_shares_of(Differentiation *state, const FunctionAxes *axes,
-                           const SharedStatement *shared, int count, bool all,
-                           ReductionPlan *plan) {
+                           SharedStatement *shared, int count, bool all, ReductionPlan *plan) {
     bool summed[SUMMED_AXES] = {false}, is_owned = false;
+    for (int i = 0; i < count; i++)
+        if (shared[i].is_moved) return;
     for (int i = 0; i < count; i++)
         if (!find_kept_axes(state, axes, &shared[i], all, summed, &is_owned)) return;
     if (is_owned && !all && count > 1 && !owners_are_apart(state, axes, shared, count, summed))
@@ -614,7 +659,7 @@ bool reductions_keep_shares(Differentiation *state, const TileOrders *orders, Re
     if (all && !has_few_programs(state, &axes)) return false;
     for (LIST_EACH(int, i, state->parts.shared))
         keep_shares_of(state, &axes, &state->parts.shared.items[i], 1, all, plan);
-    const SharedStatement *several = state->parts.several.items;
+    SharedStatement *several = state->parts.several.items;
     for (int i = 0, count; i < state->parts.several.count; i += count) {
         for (count = 1; i + count < state->parts.several.count; count++)
             if (several[i + count].gradient != several[i].gradient) break;

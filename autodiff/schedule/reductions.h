@@ -20,7 +20,7 @@ static inline int summed_axis(int axis, int digit) {
 /// What moves to a gradient-reduction kernel.
 typedef struct ReductionPlan {
     Arena *arena;
-    LIST(const SharedStatement *) statements;
+    LIST(SharedStatement *) statements;
     Op *loop;  // of the backward, whose iterations own the elements; NULL: none does
     bool summed[SUMMED_AXES];  // axes whose programs add to the same elements
     const TileOrders *orders;  // what the ids along the axes of the grid number

@@ -77,11 +77,12 @@ static void share_group(Gradient *gradient, const Accumulation *statement, const
 static void note_shared(Differentiation *state, Gradient *gradient, const Accumulation *group,
                         int count) {
     for (int i = 0; i < count; i++) {
-        SharedStatement shared = {.statement = group[i], .gradient = gradient};
+        SharedStatement shared = {
+            .statement = group[i], .gradient = gradient, .is_one_of_several = count > 1};
         for (int k = 0; k < count; k++)
             shared.meets = shared.meets ||
                            (k != i && !places_are_apart(state->arena, group[i].op, group[k].op));
-        if (count == 1) shared.told_by = told_but_for_alike(state, &group[i], &shared.alike);
+        shared.told_by = told_but_for_alike(state, &group[i], &shared.alike);
         if (count == 1)
             LIST_PUSH(state->arena, &state->parts.shared, shared);
         else

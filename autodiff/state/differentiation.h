@@ -36,7 +36,10 @@ typedef struct RunningStep {
 typedef struct SharedStatement {
     Accumulation statement;  // its op is an atomic add
     Gradient *gradient;
-    bool meets;  // another statement of the gradient may add to the same elements
+    bool meets;              // another statement of the gradient may add to the same elements
+    bool is_one_of_several;  // of one gradient
+    bool is_moved;           // to a kernel of its own: here it is no more
+    bool has_to_stay;        // as another one of the gradient has
     // What takes the upstream gradient of a store that tells which program has what, of those that differ by more than `alike`; or NULL.
     const Op *told_by;
     AlikePrograms alike;

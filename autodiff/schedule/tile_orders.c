@@ -5,6 +5,7 @@
 #include "analysis/addresses/affine.h"
 #include "analysis/build/build.h"
 #include "autodiff/rewrite/copying.h"
+#include "autodiff/rewrite/order.h"
 #include "autodiff/rewrite/rewrite.h"
 
 typedef LIST(Value *) Values;
@@ -172,6 +173,20 @@ static Value *hide(Function *function, Value *value, int axis, int digit, const 
     return index;
 }
 
+/// The same number, computed anew in a loop or in a branch behind it, is the index as well.
+static void hide_again(TileSearch *search, Function *function, const Poly *number, Value *index) {
+    for (LIST_EACH(int, i, search->numbers)) {
+        Value *value = search->numbers.items[i];
+        Op *in_index, *in_value;
+        if (value->op->parent == function->body) continue;
+        const Poly *form = form_of(search, value);
+        if (!form || !poly_equal(form, number)) continue;
+        ops_common_level(index->op, value->op, &in_index, &in_value);
+        if (in_index && op_precedes(in_index, in_value))
+            region_replace_uses(function->body, value, index);
+    }
+}
+
 /// All values that are a row or a column.
 static void hide_tiles(TileSearch *search, Function *function, const TileFinding *finding,
                        int axis) {
@@ -192,6 +207,7 @@ static void hide_tiles(TileSearch *search, Function *function, const TileFinding
         Value *index = hide(function, tiles[digit].items[0], axis, digit, extent);
         for (int i = 1; i < tiles[digit].count; i++)
             region_replace_uses(function->body, tiles[digit].items[i], index);
+        hide_again(search, function, digit ? finding->column : finding->row, index);
     }
 }
 

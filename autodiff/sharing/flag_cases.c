@@ -127,6 +127,48 @@ static void take_sides(Function *function, Region *region, Value *const *flags, 
     }
 }
 
+/* ---- digits that nobody reads ---- */
+
+typedef struct Remainders {
+    const Map *readers;
+    LIST(Op *) all;
+    const Value *divisor;
+} Remainders;
+
+/// Whether all that reads the number takes its remainder by one divisor.
+static bool find_remainders(Arena *arena, const Value *number, Remainders *found) {
+    const OpList *ops = value_readers(found->readers, number);
+    for (int i = 0; i < ops->count; i++) {
+        Op *op = ops->items[i];
+        if (op->code == OP_CAST && op_keeps_numbers(op)) {
+            if (!find_remainders(arena, op->results[0], found)) return false;
+            continue;
+        }
+        bool is_other = found->divisor && found->divisor != op->operands[1];
+        if (op->code != OP_MOD || op->operands[0] != number || is_other ||
+            !value_is_of_parameters(op->operands[1]))
+            return false;
+        found->divisor = op->operands[1];
+        LIST_PUSH(arena, &found->all, op);
+    }
+    return true;
+}
+
+/// Where a kernel reads of a row's number `x` nothing but `x % c`, programs that have one remainder do the same: those stand for them in
+/// which the number is the remainder.
+static void take_first_copies(Arena *arena, Function *function) {
+    FunctionAxes axes = function_axes(arena, function);
+    Map readers = function_readers(arena, function);
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        for (int digit = 0; digit < 2; digit++) {
+            Value *number = axes.tiles[axis][digit];
+            Remainders found = {.readers = &readers};
+            if (!number || !find_remainders(arena, number, &found)) continue;
+            for (LIST_EACH(int, i, found.all))
+                region_replace_uses(function->body, found.all.items[i]->results[0], number);
+        }
+}
+
 static SharingView view_of_case(Arena *arena, const SharingView *view, const SideSearch *search,
                                 unsigned values) {
     Map copied = map_new(arena);
@@ -148,6 +190,8 @@ static SharingView view_of_case(Arena *arena, const SharingView *view, const Sid
     for (int i = 0; i < search->count; i++)
         flags[i] = map_get_pointer(&copied, (Value *)(uintptr_t)search->flags[i]);
     take_sides(function, function->body, flags, search->count, values);
+    function_drop_dead(function);
+    take_first_copies(arena, function);
     Places *places = ARENA_NEW(arena, Places);
     FunctionAxes *axes = ARENA_NEW(arena, FunctionAxes);
     *places = places_new(arena);

@@ -120,6 +120,31 @@ const Op *told_but_for_alike(Differentiation *state, const Accumulation *stateme
     return like.count ? like.items[0].upstream : NULL;
 }
 
+typedef struct IdUse {
+    Arena *arena;
+    const Value *id;
+    bool is_used;
+} IdUse;
+
+static bool visit_id_use(void *context, Op *op) {
+    IdUse *use = context;
+    bool acts = op->region_count || (op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC));
+    for (int i = 0; acts && i < op->operand_count && !use->is_used; i++)
+        use->is_used =
+            op->operands[i] && value_depends_on_axis(use->arena, op->operands[i], use->id);
+    return !use->is_used;
+}
+
+/// Whether programs that differ by a digit of their ids alone do the same, and store the same: nothing reads that digit.
+static bool are_copies(const Differentiation *state, const SharingView *view, const Axis *axis) {
+    const Value *id = view->axes->programs[axis->program_axis];
+    if (axis->digit == AXIS_WHOLE || view->axes->tiles[axis->program_axis][axis->digit])
+        return false;
+    IdUse use = {.arena = state->arena, .id = id};
+    region_walk(view->function->body, visit_id_use, &use);
+    return !use.is_used;
+}
+
 /// Why programs may share what an address reaches, by its axes, or NULL; `told_by` and what is assumed of offsets say why they do not.
 static const char *why_programs_meet(Differentiation *state, const SharingView *view,
                                      const Accumulation *statement, Op *op, const Axis *axes,
@@ -129,6 +154,7 @@ static const char *why_programs_meet(Differentiation *state, const SharingView *
     Value *offsets[ACCESS_MOST_AXES] = {0};
     for (int i = 0; i < count; i++) {
         if (!axes[i].is_program || dependence[i] == AXIS_OWNED) continue;
+        if (dependence[i] == AXIS_FREE && are_copies(state, view, &axes[i])) continue;
         offsets[i] = offsets_around(state, view, &access, &axes[i]);
         if (offsets[i]) continue;
         *told_by = find_teller(state, view, op, dependence, count);

@@ -42,7 +42,7 @@ def table_kernel(
 
 def run(x, h, starts=None):
     y = torch.empty_like(x)
-    B, H, D = 8, x.shape[-2], x.shape[-1]
+    B, H = 8, x.shape[-2]
     if starts is None:
         T = x.shape[1]
         grid = (triton.cdiv(T, B), x.shape[0] * H)

@@ -417,11 +417,23 @@ static void judge_findings(Checker *checker, int first) {
 
 // --- one configuration --------------------------------------------------------------------------------------------------
 
-/// What goes wrong in the forward by the launch of the file itself, if anything.
+/// What a forward touches outside of its tensors where somebody has said how large these are, above the kernel or in `pyproject.toml`.
+static const MemoryFinding *fault_as_said(const Checker *checker) {
+    const PlanConfiguration *configuration = checker->problem->configuration;
+    bool is_said = configuration->origin == SPEC_COMMENT || configuration->origin == SPEC_PYPROJECT;
+    if (!is_said || configuration->is_guess) return NULL;
+    for (LIST_EACH(int, i, checker->result->findings)) {
+        const MemoryFinding *finding = &checker->result->findings.items[i];
+        if (finding->kind == FINDING_OUT_OF_BOUNDS) return finding;
+    }
+    return NULL;
+}
+
+/// What goes wrong in the forward by the launch of the file itself, or by what is said of it, if anything.
 static const MemoryFinding *fault_of_launch(Checker *checker) {
     const Problem *problem = checker->problem;
     const VirtualMemory *memory = checker->forward.memory;
-    if (!problem->configuration->is_passed) return NULL;
+    if (!problem->configuration->is_passed) return fault_as_said(checker);
     if (memory->crossing.message) {
         MemoryFinding crossing = memory->crossing;
         crossing.kernel = arena_strdup(checker->arena, crossing.kernel);
@@ -453,8 +465,10 @@ static bool forward_is_usable(Checker *checker) {
     keep_findings(checker, forward->memory);
     const MemoryFinding *fault = fault_of_launch(checker);
     if (fault) {
-        conclude(checker, CHECK_UNPROVED, "%s in a launch of this file: %s",
-                 finding_name(fault->kind), finding_text(checker, fault));
+        conclude(checker, CHECK_UNPROVED, "%s in %s: %s", finding_name(fault->kind),
+                 problem->configuration->is_passed ? "a launch of this file"
+                                                   : "the forward, with the sizes that are said",
+                 finding_text(checker, fault));
         result->cause = CHECK_CAUSE_LAUNCH;
         return false;
     }

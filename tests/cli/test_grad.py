@@ -389,3 +389,25 @@ def test_what_counts_is_guessed_as_an_integer(workspace: Workspace) -> None:
     result = workspace.tad("--check", "--grad", "-f", "json", "a.py")
     entries = json.loads(result.stdout)["kernels"]
     assert [(entry["status"], entry["reason"]) for entry in entries] == [("proved", "")]
+
+
+def test_a_forward_that_leaves_the_sizes_that_are_said_is_no_wrong_gradient(
+    workspace: Workspace,
+) -> None:
+    """Blame is the forward's line; the backward reads there, too, because the forward does."""
+    text = (
+        HEADER
+        + """# tad: x_ptr=f32[n], y_ptr=f32[n], n=300, B=64, grid=(5,)
+@triton.jit
+def ahead(x_ptr, y_ptr, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    x = tl.load(x_ptr + i + 1000, mask=i < n, other=0.0)
+    tl.store(y_ptr + i, x * x, mask=i < n)
+"""
+    )
+    workspace.write({"a.py": text})
+    report = workspace.tad("--check", "--grad", "-f", "json", "a.py").json
+    assert [d["name"] for d in report["diagnostics"]] == ["out-of-bounds"]
+    entry = report["kernels"][0]
+    said = "out-of-bounds in the forward, with the sizes that are said: ahead, line"
+    assert entry["status"] == "derived" and said in entry["reason"]

@@ -1,7 +1,9 @@
 // What is certain of a value's type, whatever the kernel is launched with.
 #include "analysis/checks/check_certainty.h"
 
+#include "analysis/checks/check_arguments.h"
 #include "analysis/ir/walk.h"
+#include "analysis/syntax/syntax_nodes.h"
 
 bool check_is_concrete(DType dtype) { return dtype_bits(dtype.code) > 0; }
 
@@ -123,12 +125,30 @@ static intptr_t is_float(ValueWalk *walk, const Value *value) {
 
 bool check_is_float(const Value *value) { return walk_from(value, is_float, false, NULL); }
 
+/// Whether a launch of the file passes `tl.constexpr(...)` for the parameter, whatever its annotation is.
+static bool is_passed_constexpr(Check *check, const Value *parameter) {
+    const FunctionDefinition *kernel = check->kernel->definition;
+    const Module *module = kernel->module;
+    for (LIST_EACH(int, i, module->launches)) {
+        const LaunchSite *site = &module->launches.items[i];
+        if (site->kernel != kernel) continue;
+        CheckedArguments arguments =
+            arguments_read(check, module->source, site->launcher, site->call);
+        const CheckedArgument *argument = arguments_find(kernel, &arguments, parameter->index);
+        if (!argument || node_is_null(argument->value) || node_kind(argument->value) != SYNTAX_CALL)
+            continue;
+        SyntaxNode function = node_field(argument->value, "function");
+        if (str_ends(node_text(module->source, function), "constexpr")) return true;
+    }
+    return false;
+}
+
 /// Whether Triton knows for sure that this is no constexpr: it comes from memory, a program id or a plain parameter.
 static intptr_t certainly_runtime(ValueWalk *walk, const Value *value) {
-    const Check *check = walk->context;
+    Check *check = (Check *)(uintptr_t)walk->context;
     if (!value || value->constant || value->type.is_constexpr || value->type.kind != TYPE_NUMBER)
         return false;
-    if (check_is_parameter(value)) return check->is_entry;
+    if (check_is_parameter(value)) return check->is_entry && !is_passed_constexpr(check, value);
     if (!value->op) return false;
     if (op_has(value->op->code, TRAIT_RUNTIME)) return true;
     switch (value->op->code) {

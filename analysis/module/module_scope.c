@@ -295,12 +295,26 @@ static int flags_of_text(Str text) {
     return flags;
 }
 
+/// Other compilers have decorators of the same name.
+static const char *const others[] = {"numba", "torch",     "jax", "cupy",    "tilelang", "taichi",
+                                     "warp",  "functools", "mlx", "cutlass", "flydsl"};
+
+enum { OTHERS = sizeof others / sizeof *others };
+
+/// Whether the file lies in the package of another compiler, and has nothing of Triton.
+static bool is_of_another(const Module *module) {
+    const Source *source = module->source;
+    if (!source->path || text_contains(source->text, "triton")) return false;
+    for (int i = 0; i < OTHERS; i++) {
+        size_t size = strlen(others[i]);
+        for (const char *at = strstr(source->path, others[i]); at; at = strstr(at + 1, others[i]))
+            if ((at == source->path || at[-1] == '/') && at[size] == '/') return true;
+    }
+    return false;
+}
+
 static int flags_of_name(Str dotted) {
-    // Other compilers have decorators of the same name.
-    static const char *const others[] = {"numba",    "torch",   "jax",   "cupy",
-                                         "tilelang", "taichi",  "warp",  "functools",
-                                         "mlx",      "cutlass", "flydsl"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    for (int i = 0; i < OTHERS; i++) {
         size_t size = str_from(others[i]).size;
         if (str_starts(dotted, others[i]) && (dotted.size == size || dotted.data[size] == '.'))
             return 0;
@@ -324,7 +338,8 @@ static int flags_of_entry(Arena *arena, ScopeEntry entry, Str spelled, int depth
     case SCOPE_EXTERNAL: return flags_of_name(entry.dotted);
     case SCOPE_FUNCTION: {
         const FunctionDefinition *function = entry.function;
-        if (function->is_jit || scope_marks_builtin(function)) return 0;
+        if (function->is_jit || scope_marks_builtin(function) || is_of_another(function->module))
+            return 0;
         return flags_of_name(function->name) |
                flags_of_text(node_text(function->module->source, function->node));
     }

@@ -287,3 +287,21 @@ def test_numbers_of_a_module_by_its_name(workspace: Workspace) -> None:
     assert workspace.tad("--check", "k.py", "-f", "json").names == []
     workspace.write({"k.py": text + kernel.format("a", "LIMIT")})
     assert workspace.tad("--check", "k.py", "-f", "json").names == ["global-not-constexpr"]
+
+
+def test_the_jit_of_another_compiler_whose_source_is_there(workspace: Workspace) -> None:
+    """In a checkout of it, or beside an installed one, its decorator is found as a function of its name."""
+    kernel = "from tilelang import jit\n\n\n@jit\ndef matmul(M, N):\n"
+    kernel += "    def main(a):\n        return a\n\n    return main\n"
+    workspace.write(
+        {
+            "tilelang/__init__.py": "from .jit import jit\n",
+            "tilelang/jit.py": "def jit(function=None):\n    return function\n",
+            "examples/matmul.py": "import triton.language as tl\n" + kernel,
+        }
+    )
+    for place in ("examples/matmul.py", workspace.path / "examples/matmul.py"):
+        assert workspace.tad("--check", place, "-f", "json").names == []
+    wrapper = "import triton\n\n\ndef jit(function=None):\n    return triton.jit(function)\n"
+    workspace.write({"tilelang/jit.py": wrapper})
+    assert "unsupported-python" in workspace.tad("--check", "examples/matmul.py", "-f", "json").names

@@ -115,12 +115,24 @@ Value *lowering_opaque(Lowering *lowering, const char *note) {
     return value;
 }
 
+/// What has a name in the message is told once in a kernel.
+static bool is_told_before(const Lowering *lowering, const char *message) {
+    if (!lowering->diagnostics || !strchr(message, '`')) return false;
+    for (LIST_EACH(int, i, lowering->diagnostics->list)) {
+        const Diagnostic *said = &lowering->diagnostics->list.items[i];
+        if (said->id == DIAGNOSTIC_NOT_UNDERSTOOD && strcmp(said->message, message) == 0)
+            return true;
+    }
+    return false;
+}
+
 Value *lowering_unknown(Lowering *lowering, SyntaxNode node, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     const char *note = arena_vprintf(lowering->arena, format, arguments);
     va_end(arguments);
-    lowering_report(lowering, DIAGNOSTIC_NOT_UNDERSTOOD, node, "%s", note);
+    if (!is_told_before(lowering, note))
+        lowering_report(lowering, DIAGNOSTIC_NOT_UNDERSTOOD, node, "%s", note);
     return lowering_silent(lowering, note);
 }
 

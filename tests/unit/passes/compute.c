@@ -8,7 +8,7 @@
 #include "autodiff/tape/memory.h"
 #include "gpu-runner/interp/interp.h"
 
-enum { TILES_OF_A_TAPE = 3, SLICES = 2, MOST_STEPS = 4000000 };
+enum { TILES_OF_A_TAPE = 3, SLICES = 2, MOST_STEPS = 40000000 };
 static const double ROUNDING = 1e-9;
 static const int64_t PART_STRIDE = (int64_t)1 << 40;
 

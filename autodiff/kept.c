@@ -94,6 +94,9 @@ static void launch_settle(Arena *arena, BackwardLaunch *launch) {
     ITEMS(launch, blocks, launch->block_count);
     for (int i = 0; i < launch->block_count; i++) block_settle(arena, &launch->blocks[i]);
     TEXT(launch, stream);
+    TEXT(launch, elements);
+    TEXT(launch, flat_end);
+    TEXT(launch, flat_lanes);
     TEXT(launch, row.block);
     TEXT(launch, row.length);
     TEXT(launch, turns_end);

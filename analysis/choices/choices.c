@@ -55,10 +55,11 @@ RowChoice choose_whole_row(int64_t length, int64_t bytes, int sums) {
 WideChoice choose_wide_block(WideSizes sizes) {
     int64_t width = sizes.lanes * (sizes.widest ? sizes.widest : 4), block = sizes.size,
             programs = sizes.programs;
+    int64_t least = sizes.least ? sizes.least : WIDE_LEAST,
+            most = least > WIDE_BYTES ? least : WIDE_BYTES;
     bool is_narrow =
-        0 < block * width && block * width < WIDE_LEAST && sizes.axis * block >= sizes.length;
-    while (is_narrow && block * width < WIDE_BYTES && block < sizes.length &&
-           programs > WIDE_PROGRAMS) {
+        0 < block * width && block * width < least && sizes.axis * block >= sizes.length;
+    while (is_narrow && block * width < most && block < sizes.length && programs > WIDE_PROGRAMS) {
         block *= 2;
         programs /= 2;
     }

@@ -54,10 +54,13 @@ RowChoice choose_whole_row(int64_t length, int64_t bytes, int sums);
 /// Of a tensor, what a program has to move at the least, what it moves else, and the programs that there have to be for that.
 #define WIDE_LEAST    2048
 #define WIDE_BYTES    4096
+/// The least where owners of a flat index take turns.
+#define FLAT_LEAST    8192
 #define WIDE_PROGRAMS 2048
 
 typedef struct WideSizes {
     int64_t size, length;    // the forward's block, and all elements along its axis
+    int64_t least;           // bytes; 0: WIDE_LEAST
     int64_t lanes;           // elements of the tile for each of the block
     int64_t programs, axis;  // of the forward's grid, and those along the block's axis
     int64_t bytes, widest;   // as in RowSizes

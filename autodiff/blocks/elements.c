@@ -41,9 +41,28 @@ static int numbered_axis(const LaunchBlock *block) {
     return found;
 }
 
+/// Owners of a flat index go through all elements in turns of a block, whatever it is.
+static void describe_flat(BackwardLaunch *launch) {
+    for (int i = 0; launch->flat_end && launch->loaded_count && i < launch->block_count; i++) {
+        LaunchBlock *block = &launch->blocks[i];
+        if (strcmp(block->of, launch->flat_lanes) != 0) continue;
+        launch->elements = "1";
+        block->role = BLOCK_ELEMENTS;
+        block->axis = 0;
+        block->extent = launch->flat_end;
+        block->tensors = launch->loaded;
+        block->tensor_count = launch->loaded_count;
+    }
+    if (!launch->elements) launch->flat_end = NULL;
+}
+
 void elements_describe(Blocks *blocks, BackwardLaunch *launch) {
     ElementSearch search = {.blocks = blocks, .fits = true};
     bool is_chosen = launch->has_tiles || launch->loop || launch->stream || launch->turns_end;
+    if (launch->flat_lanes && !is_chosen) {
+        describe_flat(launch);
+        return;
+    }
     if (is_chosen || !launch->tile || !launch->loaded_count || !launch_is_repeatable(launch, false))
         return;
     region_walk(blocks->function->body, visit_store, &search);

@@ -509,7 +509,7 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
             class_gradient_asked(arena, out, plan, &launch->arguments[i], need, indent);
     TileNames tiles;
     bool has_tiles = tiles_are_own(arena, plan, launch, &tiles);
-    buffer_puts(out, tiles_statement(arena, plan, launch, indent));
+    if (!launch->flat_end) buffer_puts(out, tiles_statement(arena, plan, launch, indent));
     Texts call = {0};
     for (int i = 0; i < launch->argument_count; i++) {
         const BackwardArgument *argument = &launch->arguments[i];

@@ -98,11 +98,31 @@ const char *warps_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunc
     return call_lines_before(arena, "num_warps=_warps", items.items, items.count, indent, 1);
 }
 
+/// Each whole word of a text that is `word`, as `by`.
+static const char *with_word(Arena *arena, const char *text, const char *word, const char *by) {
+    Buffer out = buffer_new(arena);
+    size_t size = strlen(word);
+    for (const char *at = text; *at;) {
+        bool is_word = strncmp(at, word, size) == 0 && (at == text || !byte_is_word(at[-1])) &&
+                       !byte_is_word(at[size]);
+        if (is_word)
+            buffer_puts(&out, by);
+        else
+            buffer_putc(&out, *at);
+        at += is_word ? size : 1;
+    }
+    return buffer_text(&out);
+}
+
 const char *stages_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
                         const char *name, int indent) {
     if (!launch->tile || !launch->stage_count || !names_are_passed(plan, launch->tile)) return NULL;
     LIST(const char *) items = {0};
-    LIST_PUSH(arena, &items, launch->tile);
+    TileNames names;
+    bool is_own = launch->flat_end && tiles_are_own(arena, plan, launch, &names);
+    LIST_PUSH(arena, &items,
+              is_own ? with_word(arena, launch->tile, launch->flat_lanes, names.block)
+                     : launch->tile);
     for (int i = 0; i < launch->stage_count; i++) LIST_PUSH(arena, &items, launch->stages[i]);
     return call_lines_before(arena, arena_printf(arena, "%s=_stages", name), items.items,
                              items.count, indent, 1);
@@ -155,6 +175,15 @@ static const char *axes_text(Arena *arena, const char *programs) {
     return arena_printf(arena, "(%s%s)", buffer_text(&out), count == 1 ? "," : "");
 }
 
+/// The turns of owners in a block of their own.
+static const char *own_turns(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
+                             const char *turns) {
+    TileNames names;
+    if (!launch->flat_end || !tiles_are_own(arena, plan, launch, &names)) return NULL;
+    turns = with_word(arena, turns, launch->flat_lanes, names.block);
+    return with_word(arena, turns, "grid.0", arena_printf(arena, "%s[0]", names.grid));
+}
+
 const char *slices_statements(Arena *arena, const LaunchPlan *plan) {
     Buffer out = buffer_new(arena);
     for (int i = 0; i < plan->backward->launch_count; i++) {
@@ -162,7 +191,11 @@ const char *slices_statements(Arena *arena, const LaunchPlan *plan) {
         const BackwardArgument *slices = slices_of(launch);
         if (!slices) continue;
         LIST(const char *) items = {0};
-        const char *turns = slices->turns ? grid_text_of(arena, plan, slices->turns) : NULL;
+        const char *own = slices->turns ? own_turns(arena, plan, launch, slices->turns) : NULL;
+        const char *turns = own             ? own
+                            : slices->turns ? grid_text_of(arena, plan, slices->turns)
+                                            : NULL;
+        if (own) buffer_puts(&out, tiles_statement(arena, plan, launch, 8));
         const char *name = slices_name(arena, plan, i);
         if (turns) {
             LIST_PUSH(arena, &items, turns);
@@ -247,7 +280,8 @@ static bool elements_are_own(Arena *arena, const LaunchPlan *plan, const Backwar
                              TileNames *names) {
     const LaunchBlock *block = block_of_role(launch, BLOCK_ELEMENTS);
     if (!has_names(plan, block->of) || !has_names(plan, block->extent) ||
-        !has_names(plan, launch->elements) || all_tiles_are(arena, plan, launch, is_wide) ||
+        !has_names(plan, launch->elements) ||
+        (!launch->flat_end && all_tiles_are(arena, plan, launch, is_wide)) ||
         !has_all_names(plan, block->tensors, block->tensor_count))
         return false;
     *names = (TileNames){.grid = plan_name(arena, plan, "grid"),
@@ -380,6 +414,7 @@ static const char *elements_statement(Arena *arena, const LaunchPlan *plan,
     for (int i = 0; i < block->tensor_count; i++) LIST_PUSH(arena, &arguments, block->tensors[i]);
     if (strcmp(launch->elements, "1") != 0)
         LIST_PUSH(arena, &arguments, arena_printf(arena, "lanes=%s", launch->elements));
+    if (launch->flat_end) LIST_PUSH(arena, &arguments, arena_printf(arena, "least=%d", FLAT_LEAST));
     if (plan->has_options)
         LIST_PUSH(arena, &arguments, arena_printf(arena, "**%s.options", plan->ctx));
     const char *head =

@@ -421,6 +421,8 @@ void flat_describe(const Differentiation *state, BackwardLaunch *launch) {
     const char *lanes = factor_text(search, sizes->lanes), *run = poly_text(search, sizes->run),
                *owners = sizes->owners ? poly_text(search, sizes->owners) : "None";
     if (!lanes || !run || !owners) return;
+    launch->flat_lanes = lanes;
+    launch->flat_end = sizes->bound ? poly_text(search, sizes->bound) : NULL;
     const char *elements = arena_printf(state->arena, "grid.0 * %s", lanes),
                *count = owners_text(sizes, search, elements);
     for (int i = 0; i < launch->argument_count; i++) {

@@ -192,6 +192,9 @@ typedef struct BackwardLaunch {
     const char *
         stream;  // elements of `tile` for each lane of the block with the role BLOCK_STREAM, in Python; NULL: none has it
     const char *elements;  // the same of the role BLOCK_ELEMENTS
+    const char *flat_end,
+        *flat_lanes;  // of owners of a flat index: where the launch's elements end, and the block that numbers them, in Python over the
+    // forward's arguments; NULL: not known, or it has none
     const char *turns_end,
         *turns_step;  // the programs along the first axis take turns with `range(0, end, step)`, in Python over the forward's arguments,
     // which is all that the kernel does: as many programs as turns are as right; NULL: it is not so

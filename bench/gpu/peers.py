@@ -196,6 +196,7 @@ CASES = [
     ("further", "rwkv_shift", lambda m, n: [rand(4, m, n), rand(n), rand(n)], None, "111", mixed, (37, 1100), (4096, 2048)),
     ("further", "upsample", lambda m, n: [planes(m, n)], None, "1", lambda x: F.interpolate(x, scale_factor=2), (3, 9), (64, 64)),
     ("further", "group_norm_tile", lambda m, n: [rand(m, 128, n, n), rand(128), rand(128)], None, "111", lambda x, w, b: F.group_norm(x, 32, w, b), (3, 17), (64, 32)),
+    ("further", "group_norm_flat", lambda m, n: [rand(m, 128, n, n), rand(128), rand(128)], None, "111", lambda x, w, b: F.group_norm(x, 32, w, b), (3, 17), (64, 32)),
     ("further", "batch_norm_apply", lambda m, n: [planes(m, n), rand(64), rand(64).square() + 0.5, rand(64), rand(64)], None, "10011", lambda x, m, v, w, b: (x - m[:, None, None]) * torch.rsqrt(v + 1e-05)[:, None, None] * w[:, None, None] + b[:, None, None], (3, 17), (64, 128)),
     ("further", "depthwise", lambda m, n: [planes(m, n), rand(64, 9)], None, "11", lambda x, w: F.conv2d(x, w.view(64, 1, 3, 3), padding=1, groups=64), (3, 17), (32, 128)),
     ("further", "shift_flat", lambda m, n: [rand(4, m, n)], None, "1", lambda x: x - 0.97 * F.pad(x, (0, 0, 1, -1)), (37, 70), (4096, 4096)),

@@ -333,6 +333,7 @@ static void put_own(const BackwardPlan *plan, const Json *launch, Json *json, Er
     Json *row = json_get(own, "row");
     if (!row) row = json_get(own, "elements");
     if (row) json_set_number(row, "lanes", expression(plan, source, "lanes", error));
+    if (row) json_set_number(row, "least", json_get_number(source, "least", 0));
     json_set_number(own, "widest", json_get_bool(source, "is_precise", false) ? 2 : 4);
     if (configuration->warps) json_set_number(own, "num_warps", configuration->warps);
     if (configuration->stages) json_set_number(own, "num_stages", configuration->stages);

@@ -125,6 +125,7 @@ static void choose_elements(Json *launch, const Json *own, const Json *grid, Buf
     for (int i = 0; i < PROGRAM_AXES; i++) programs *= item(grid, i);
     WideChoice choice = choose_wide_block((WideSizes){.size = whole(block, "size"),
                                                       .length = whole(block, "length"),
+                                                      .least = whole(block, "least"),
                                                       .lanes = lanes ? lanes : 1,
                                                       .programs = programs,
                                                       .axis = item(grid, numbered),

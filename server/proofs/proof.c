@@ -152,6 +152,7 @@ static void put_own(Json *json, const LaunchPlan *plan, const BackwardLaunch *la
     }
     if (launch->stream) json_set_string(own, "lanes", launch->stream);
     if (launch->elements) json_set_string(own, "lanes", launch->elements);
+    if (launch->flat_end) json_set_number(own, "least", FLAT_LEAST);
     json_set(json, "own", own);
 }
 

@@ -53,7 +53,7 @@ def test_rows_of_a_table_are_walked_down() -> None:
     text = tad("--backward", f"{ROOT}/bench/gpu/style/positions.py:add_position_kernel").stdout
     assert POSITIONS in text
     assert "atomic" not in text
-    assert "slices = _flat_slices(ctx.grid[0] * BLOCK, 1, period, BLOCK)" in text
+    assert "slices = _flat_slices(grid[0] * block, 1, period, block)" in text
     assert "dx_ptr=None if dx_ptr is dy_ptr else dx_ptr" in text
 
 

@@ -56,7 +56,6 @@ LEFT = {
     },
     "the whole block": {"value": "tl.cumsum(x * x, 0)"},
     "the program's number": {"value": "x * x * tl.program_id(0)"},
-    "elements that are read twice": {"load": "offs // 2"},
 }
 
 

@@ -353,11 +353,12 @@ def test_blocks_of_elements_are_the_functions(type_: str, worker: Runner, tmp_pa
     choose = rule("_wide_block", path)
     lengths = [0, 1, 1000, 1 << 20, (1 << 20) + 1, 1 << 28]
     cases = [*itertools.product([0, 1], [16, 128, 256, 1024, 16384], lengths, [1, 16], [1, 3, 4])]
+    cases = [(*case, least) for case in cases for least in (2048, 8192)]
     launches = []
-    for axis, size, length, lanes, count in cases:
+    for axis, size, length, lanes, count, least in cases:
         tensors = ["X", "Y", "n", "X"][:count]
         tile = {"role": "elements", "same": size, "axis": axis, "extent": length}
-        own = {"lanes": lanes}
+        own = {"lanes": lanes} | ({"least": least} if least > 2048 else {})
         tiles = {"tile": tile | {"tensors": tensors}}
         launches.append({"arguments": {"tile": {"value": 1}}, "tiles": tiles, "own": own})
     seen = set()
@@ -365,10 +366,13 @@ def test_blocks_of_elements_are_the_functions(type_: str, worker: Runner, tmp_pa
         line = f"# tad: n=4, BLOCK=4, X={type_}[4], Y=f16[4], grid={grid}"
         tensors = Tensor(width=TYPES[type_]), Tensor(width=2), 4, Tensor(width=TYPES[type_])
         found = planned(worker, line, launches, card=card_of("h200"))
-        for launch, (axis, size, length, lanes, count) in zip(found, cases, strict=True):
-            programs, *own = choose((*grid, 1), axis, size, length, *tensors[:count], lanes=lanes)
+        for launch, (axis, size, length, lanes, count, least) in zip(found, cases, strict=True):
+            given = tensors[:count]
+            programs, *own = choose(
+                (*grid, 1), axis, size, length, *given, lanes=lanes, least=least
+            )
             said = [launch["arguments"][0]["value"], launch["options"]["num_warps"]]
-            assert said == own, (grid, axis, size, length, lanes, count)
+            assert said == own, (grid, axis, size, length, lanes, count, least)
             assert tuple(launch["grid"]) == programs
             seen.add((programs, *own))
     assert len(seen) > 20

@@ -74,9 +74,16 @@ static SyntaxNode statement_at(const RowValueSearch *search, Range range) {
     return node;
 }
 
+/// Where the kernel's own text has the op: of a helper, where it is called.
+static Range place_of(const Op *op) {
+    const CallSite *call = op->call;
+    while (call && call->outer) call = call->outer;
+    return call ? call->range : op->range;
+}
+
 static void add(RowValueSearch *search, const Value *value, RowValue candidate) {
     candidate.value = value;
-    candidate.statement = statement_at(search, value->op->range);
+    candidate.statement = statement_at(search, place_of(value->op));
     bool is_known = lanes_of(search, value, 0, &candidate.lanes) &&
                     lanes_of(search, value, 1, &candidate.columns) &&
                     search->found.count < MOST_CANDIDATES;
@@ -143,13 +150,51 @@ static bool is_choice(const RowValueSearch *search, const Value *value) {
     return value->type.kind == TYPE_NUMBER && value->type.rank >= 1 && value->type.rank <= 2 &&
            !value->constant && value->type.element.code == DTYPE_INT1 &&
            walk_from(value, is_drawn, false, NULL) &&
-           value->op->range.source == search->kernel->definition->module->source;
+           place_of(value->op).source == search->kernel->definition->module->source;
+}
+
+static const char *parameter_name(const RowValueSearch *search, const Value *value) {
+    const Function *function = search->kernel->function;
+    for (int i = 0; i < function->parameter_count; i++)
+        if (function->parameters[i].value == value) return function->parameters[i].name;
+    return NULL;
+}
+
+/// A value that a helper computes, by what the kernel's own text names; NULL where that does not do. What is written is derived like any
+/// other text: a name that is another value by then spares the backward nothing, and is not stored.
+static const char *written(const RowValueSearch *search, const Value *value, int depth) {
+    enum { DEEPEST = 6 };
+    Arena *arena = search->arena;
+    int64_t number;
+    if (value_is_int(value, &number)) return arena_printf(arena, "%lld", (long long)number);
+    const Op *op = value->op;
+    if (!op) return parameter_name(search, value);
+    if (value->constant || depth == DEEPEST || op->region_count) return NULL;
+    bool has_name = value->name && str_is_name(str_from(value->name)) && !op->call;
+    if (has_name && !node_is_null(statement_at(search, op->range))) return value->name;
+    const OpRow *row = &op_rows[op->code];
+    bool is_call = (row->effects & EFFECT_RANDOM) && row->name;
+    if (!is_call && (!row->symbol || op->operand_count != 2)) return NULL;
+    Buffer out = buffer_new(arena);
+    if (is_call) buffer_printf(&out, "tl.%s(", row->name);
+    for (int i = 0; i < op->operand_count && op->operands[i]; i++) {
+        const char *text = written(search, op->operands[i], depth + 1);
+        if (!text) return NULL;
+        bool is_word = is_call || str_is_name(str_from(text)) || str_ends(str_from(text), ")");
+        buffer_puts(&out, i == 0 ? "" : is_call ? ", " : arena_printf(arena, " %s ", row->symbol));
+        buffer_printf(&out, is_word ? "%s" : "(%s)", text);
+    }
+    if (is_call) buffer_putc(&out, ')');
+    return buffer_text(&out);
 }
 
 /// By its name; where it has none, as the text computes it, in one line.
 static void add_choice(RowValueSearch *search, const Value *value) {
     const char *text = value->name;
-    if (!text || !str_is_name(str_from(text))) {
+    if (value->op->call) {
+        text = written(search, value, 0);
+        if (!text) return;
+    } else if (!text || !str_is_name(str_from(text))) {
         Str slice = source_slice(snapshot_range(search->snapshot, value->op->range));
         if (!slice.size || memchr(slice.data, '\n', slice.size)) return;
         text = str_dup(search->arena, slice);

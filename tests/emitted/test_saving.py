@@ -219,6 +219,7 @@ DRAWN = {
     "unnamed": (ROW, random.uniform(-1, 1, (3, 21))),
     "tiles": (ROW, random.uniform(-1, 1, (21,))),
     "summed": (ROW,),
+    "helped": (ROW,),
 }
 
 

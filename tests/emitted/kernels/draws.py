@@ -72,3 +72,24 @@ def run_summed(x, p, seed):
     y = torch.empty_like(x)
     summed[(x.shape[0],)](x, y, x.shape[1], p, seed, BLOCK=triton.next_power_of_2(x.shape[1]))
     return y
+
+
+@triton.jit
+def dropped(a, p, seed, at):
+    return tl.where(tl.rand(seed, at) > p, a / (1 - p), 0.0)
+
+
+@triton.jit
+def helped(x, y, n, p, seed, BLOCK: tl.constexpr):
+    """The draw has no name in the kernel's own text."""
+    row = tl.program_id(0)
+    cols = tl.arange(0, BLOCK)
+    a = tl.load(x + row * n + cols, mask=cols < n, other=0.0)
+    a = dropped(a * a, p, seed, row * n + cols)
+    tl.store(y + row * n + cols, a, mask=cols < n)
+
+
+def run_helped(x, p, seed):
+    y = torch.empty_like(x)
+    helped[(x.shape[0],)](x, y, x.shape[1], p, seed, BLOCK=triton.next_power_of_2(x.shape[1]))
+    return y

@@ -19,7 +19,7 @@ enum { FEWEST_WARPS = 4, MOST_WARPS = 16, LEAST_BYTES = 6 };
 int choose_warps(double elements, double bytes) {
     enum { BYTES_EACH = 32 * 192 };
     double wanted = floor(elements * fmax(bytes, LEAST_BYTES) / BYTES_EACH);
-    int warps = FEWEST_WARPS;
+    int warps = elements <= SMALL_TILE ? 1 : elements <= 2 * SMALL_TILE ? 2 : FEWEST_WARPS;
     while (warps < MOST_WARPS && warps < wanted) warps *= 2;
     return warps;
 }

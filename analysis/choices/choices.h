@@ -51,6 +51,8 @@ RowChoice choose_row_block(RowSizes sizes);
 /// `_whole_row`: a block that holds a row of so many elements, of which each takes so many bytes of all tensors that are loaded at once, and
 /// so many sums in registers. Its size is 0 where none does.
 RowChoice choose_whole_row(int64_t length, int64_t bytes, int sums);
+/// `_warps`: a tile of so many elements is one warp's, and one of twice as many two's.
+#define SMALL_TILE 128
 /// Of a tensor, what a program has to move at the least, what it moves else, and the programs that there have to be for that.
 #define WIDE_LEAST    2048
 #define WIDE_BYTES    4096

@@ -68,10 +68,10 @@ def test_warps_follow_the_tile(name: str, tmp_path: Path) -> None:
     start = run.stdout.index("def _warps")
     names: dict = {"torch": TORCH}
     exec(run.stdout[start : run.stdout.index("\n\n\n", start)], names)
-    sizes = [1, 1024, 4096, 8192, 16384, 1 << 20]
+    sizes = [128, 256, 1024, 4096, 8192, 16384, 1 << 20]
     warps = names["_warps"]
-    assert [warps(size) for size in sizes] == [4, 4, 4, 8, 16, 16]
+    assert [warps(size) for size in sizes] == [1, 2, 4, 4, 8, 16, 16]
     two, four = Tensor(2), Tensor(4)
-    assert [warps(size, two, two, None) for size in sizes] == [4, 4, 4, 8, 16, 16]
-    assert [warps(size, four, four) for size in sizes] == [4, 4, 8, 16, 16, 16]
+    assert [warps(size, two, two, None) for size in sizes] == [1, 2, 4, 4, 8, 16, 16]
+    assert [warps(size, four, four) for size in sizes] == [1, 2, 4, 8, 16, 16, 16]
     assert warps(4096, two, two, two, two) == 8

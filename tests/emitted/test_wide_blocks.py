@@ -104,10 +104,10 @@ def test_a_program_moves_so_many_bytes(tmp_path: Path) -> None:
     # large enough; few programs; a short axis; a grid that leaves elements out, or that has no such axis
     assert choose((many // 1024,), 0, 1024, many, two) == ((many // 1024,), 1024, 4)
     assert choose((many // 16384,), 0, 16384, many, two, two) == ((many // 16384,), 16384, 16)
-    assert choose((2048,), 0, 256, 2048 * 256, two) == ((2048,), 256, 4)
-    assert choose((9000, 1), 1, 16, 16, two) == ((9000, 1), 16, 4)
+    assert choose((2048,), 0, 256, 2048 * 256, two) == ((2048,), 256, 2)
+    assert choose((9000, 1), 1, 16, 16, two) == ((9000, 1), 16, 1)
     assert choose((9000,), 0, 256, 9000 * 256 + 1, two, num_warps=2) == ((9000,), 256, 2)
-    assert choose((9000,), 1, 256, 256, two) == ((9000,), 256, 4)
+    assert choose((9000,), 1, 256, 256, two) == ((9000,), 256, 2)
 
 
 def test_the_proof_runs_such_blocks(tmp_path: Path) -> None:

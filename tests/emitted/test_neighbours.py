@@ -24,7 +24,6 @@ ATOMICS = {
     "taps.py": {
         "last_elements": 0,
         "causal": 0,
-        "along_time": 0,
         "around": 0,
         "differences": 0,
         "before_in_time": 0,
@@ -92,8 +91,11 @@ LAST_ELEMENTS = """
 def test_an_element_sums_over_the_taps_that_read_it() -> None:
     text = tad("--backward", f"{FOLDER}/taps.py:last_elements").stdout
     assert LAST_ELEMENTS in text
-    text = tad("--backward", f"{FOLDER}/taps.py:along_time").stdout
-    backward = text[text.index("def along_time_backward") : text.index("class ")]
+    run = tad("--backward", f"{ROOT}/bench/gpu/style/further.py:conv_bld_kernel")
+    assert "gradients proved" in run.stderr
+    text = run.stdout
+    backward = text[text.index("def conv_bld_kernel_backward") : text.index("class ")]
+    assert "atomic" not in backward
     # a reader's own loop stands in one over readers that is not unrolled: else there would be the square of the taps
     assert backward.count("in range(K)") == 1
     assert backward.count("tl.static_range(K)") == 3

@@ -2,7 +2,6 @@
 
 # case: {"class": "taps", "call": "m.run_last_elements(x, 3)", "inputs": {"x": [2, 21]}}
 # case: {"class": "taps", "call": "m.run_causal(x, w, b)", "inputs": {"x": [2, 19, 5], "w": [4, 5], "b": [5]}}
-# case: {"class": "taps", "call": "m.run_along_time(x, w)", "inputs": {"x": [2, 3, 21], "w": [3, 3]}}
 # case: {"class": "taps", "call": "m.run_around(x, w)", "inputs": {"x": [2, 5, 7], "w": [3, 3]}}
 # case: {"class": "taps", "call": "m.run_differences(x)", "inputs": {"x": [2, 5, 7]}}
 # case: {"class": "taps", "call": "m.run_before_in_time(x)", "inputs": {"x": [2, 5, 3]}}
@@ -57,26 +56,6 @@ def run_causal(x, w, b):
     batch, T, D = x.shape
     y = torch.empty_like(x)
     causal[(batch, triton.cdiv(T, 8), triton.cdiv(D, 4))](x, w, b, y, T, D, BT=8, BD=4)
-    return y
-
-
-@triton.jit
-def along_time(x, w, y, L, D, B: tl.constexpr, K: tl.constexpr = 3):
-    """As many taps as the launch says."""
-    row = tl.program_id(0)
-    t = tl.program_id(1) * B + tl.arange(0, B)
-    total = tl.zeros((B,), dtype=tl.float32)
-    for k in tl.static_range(K):
-        s = t - (K - 1) + k
-        a = tl.load(x + row * L + s, mask=(s >= 0) & (s < L), other=0.0)
-        total += a * tl.load(w + row % D * K + k)
-    tl.store(y + row * L + t, total * tl.sigmoid(total), mask=t < L)
-
-
-def run_along_time(x, w):
-    batch, D, L = x.shape
-    y = torch.empty_like(x)
-    along_time[(batch * D, triton.cdiv(L, 8))](x, w, y, L, D, K=w.shape[1], B=8)
     return y
 
 

@@ -566,7 +566,6 @@ static void check_digits(LaneWalk *walk) {
     for (int i = 0; i < walk->digits.count; i++)  // the list grows
         if (!settle_joined(walk, i)) LIST_PUSH(walk->arena, &alone, i);
     for (bool changed = true; changed;) {
-        changed = false;
         int left = 0, known = walk->digits.count;
         for (LIST_EACH(int, k, alone))
             if (!settle_joined(walk, alone.items[k])) alone.items[left++] = alone.items[k];

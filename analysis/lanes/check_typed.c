@@ -12,7 +12,7 @@ typedef struct TypedLaunch {
 } TypedLaunch;
 
 typedef struct TypedLaunches {
-    TypedLaunch items[MOST_TYPED];
+    TypedLaunch *items;
     int count;
     bool is_complete;  // these are all launches of the file
 } TypedLaunches;
@@ -70,6 +70,7 @@ static void look_at_launches(Check *check, TypedLaunches *typed) {
     const FunctionDefinition *definition = check->kernel->definition;
     int count = check->function->parameter_count, sites = 0;
     HostLaunches launches = host_launches(check->arena, definition, check->function);
+    typed->items = ARENA_ARRAY(check->arena, TypedLaunch, MOST_TYPED);
     for (LIST_EACH(int, i, launches)) {
         const HostLaunch *launch = launches.items[i];
         sites++;

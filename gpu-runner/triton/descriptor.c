@@ -1,8 +1,10 @@
 // Triton lists axes from the outermost one, the driver from the innermost one, whose stride is always one element.
 #include "gpu-runner/triton/descriptor.h"
 
+#include "analysis/ir/limits.h"
+
 enum {
-    MOST_AXES = 5,
+    MOST_AXES = 5,    // of a tensor map; fewer than TYPE_MAX_RANK
     MAP_BYTES = 128,  // sizeof(CUtensorMap), which is at a multiple of MAP_ALIGNMENT
     MAP_ALIGNMENT = 64,
     NOT_INTERLEAVED = 0,  // CU_TENSOR_MAP_INTERLEAVE_NONE
@@ -12,9 +14,9 @@ enum {
 
 typedef struct MapAxes {
     unsigned count;
-    uint64_t shape[MOST_AXES];
-    uint64_t steps[MOST_AXES];  // bytes from one to the next, of each axis but the innermost
-    unsigned block[MOST_AXES], each[MOST_AXES];
+    uint64_t shape[TYPE_MAX_RANK];
+    uint64_t steps[TYPE_MAX_RANK];  // bytes from one to the next, of each axis but the innermost
+    unsigned block[TYPE_MAX_RANK], each[TYPE_MAX_RANK];
 } MapAxes;
 
 static bool axes_read(const Json *slot, const Json *argument, MapAxes *axes) {

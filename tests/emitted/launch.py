@@ -222,7 +222,8 @@ class Problem:
                 of = next((use[k] for k in WRITTEN if k in use), None)
                 if of and name in answer["buffers"]:
                     values = [np.nan if v is None else v for v in answer["buffers"][name]]
-                    gradients[of] = added_up(use, np.array(values), gradients.get(of))
+                    kept = np.array(values, arguments[name].dtype)
+                    gradients[of] = added_up(use, kept, gradients.get(of))
         return self.of_inputs(gradients)
 
     def of_inputs(self, gradients: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

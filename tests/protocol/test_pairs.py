@@ -111,7 +111,7 @@ def test_a_wrong_gradient_is_opened_where_it_is_written(server: Client, kernel: 
     found = []
     while not found:
         found = [d["message"] for d in server.diagnostics(uri, 1) if d["code"] == "gradient-wrong"]
-    assert re.search(r"; expected dx_ptr\[\d+\] = \S+, actual \S+$", found[0]), found[0]
+    assert re.search(r"; expected dx_ptr\[\d+, \d+\] = \S+, actual \S+$", found[0]), found[0]
     server.request("workspace/executeCommand", command("showResult", uri))
     assert shown(server)["uri"] == uri
     assert wrong.splitlines()[shown(server)["selection"]["start"]["line"]].strip().startswith("tl.store(")

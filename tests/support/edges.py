@@ -99,6 +99,20 @@ def wraps(name: str, n: int) -> str:
     return kernel(name, lines, numbered("m{i}", n))
 
 
+def digits_of_an_index(name: str, n: int) -> str:
+    """Bits of one number, each with a stride of its own."""
+    digits = " + ".join(f"o // {2**k} % 2 * s{k % 3}" for k in range(n))
+    lines = [OFFSETS, f"x = tl.load(x_ptr + {digits})", STORE]
+    return kernel(name, lines, "s0, s1, s2")
+
+
+def ends_of_digits(name: str, n: int) -> str:
+    """Digits that begin and end at places of their own."""
+    digits = " + ".join(f"o // {2 * k + 1} % {2 * k + 3} * s{k % 3}" for k in range(n))
+    lines = [OFFSETS, f"x = tl.load(x_ptr + {digits})", STORE]
+    return kernel(name, lines, "s0, s1, s2")
+
+
 def mask_parts(name: str, n: int) -> str:
     mask = numbered("(o < n - {i})", n, " & ")
     lines = [OFFSETS, f"m = {mask}", "x = tl.load(x_ptr + o, mask=m, other=0.0)"]
@@ -343,6 +357,8 @@ EDGES = {
     "ACCESS_MOST_AXES": access_axes,
     "ADDRESS_MOST_MOVERS": movers,
     "ADDRESS_MOST_WRAPS": wraps,
+    "ADDRESS_MOST_DIGITS": digits_of_an_index,
+    "ADDRESS_MOST_PLACES": ends_of_digits,
     "MASK_MOST_PARTS": mask_parts,
     "MASK_MOST_SLOTS": slots,
     "KERNEL_MOST_BOUNDS": bounds,

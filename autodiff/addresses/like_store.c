@@ -163,8 +163,8 @@ const Poly *poly_in_first_program(Arena *arena, const Poly *poly, const AlikePro
     bool changes = alike != NULL;
     while (poly && changes) {
         changes = false;
-        for (int t = 0; t < poly->count && !changes; t++)
-            for (int i = 0; i < poly->terms[t].atom_count && !changes; i++)
+        for (int t = 0; !changes && t < poly->count; t++)
+            for (int i = 0; !changes && i < poly->terms[t].atom_count; i++)
                 if (is_first_program(alike, poly->terms[t].atoms[i])) {
                     poly = poly_substitute(arena, poly, poly->terms[t].atoms[i],
                                            poly_constant(arena, 0));

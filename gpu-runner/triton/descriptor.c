@@ -32,9 +32,9 @@ static bool axes_read(const Json *slot, const Json *argument, MapAxes *axes) {
     for (unsigned i = 0; i < axes->count; i++) {
         unsigned outer = axes->count - 1 - i;
         double size = shape->items[outer]->number, stride = strides->items[outer]->number;
-        bool is_halved = i == 0 && json_get_bool(slot, "doubled", false);
+        bool holds_two = i == 0 && json_get_bool(slot, "doubled", false);
         if (!(size >= 1 && stride >= 0 && block->items[outer]->number >= 1)) return false;
-        axes->shape[i] = (uint64_t)size * (is_halved ? 2 : 1);
+        axes->shape[i] = (uint64_t)size * (holds_two ? 2 : 1);
         axes->block[i] = (unsigned)block->items[outer]->number;
         axes->each[i] = 1;
         if (i) axes->steps[i - 1] = (uint64_t)(stride * bytes);

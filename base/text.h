@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/list.h"
 
 /// A view of `size` bytes; not NUL-terminated.
 typedef struct Str {
@@ -37,6 +38,9 @@ char *str_dup(Arena *arena, Str text);
 Str str_trim(Str text);
 /// Bytes of edits (insert, delete, replace) that turn `a` into `b`; for "did you mean".
 int str_distance(Str a, Str b);
+
+/// Texts that end in NUL, in order.
+typedef LIST(const char *) Texts;
 
 /// Growing NUL-terminated text in an arena.
 typedef struct Buffer {

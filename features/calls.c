@@ -109,7 +109,7 @@ static SyntaxNode call_of(SyntaxNode identifier) {
     return (SyntaxNode){0};
 }
 
-static Calls calls_of(FileNames *names, const FunctionDefinition *wanted, const Texts *spellings) {
+static Calls calls_of(FileNames *names, const FunctionDefinition *wanted, const Views *spellings) {
     CallSearch search = {.names = names, .index = map_new(names->arena)};
     for (LIST_EACH(int, k, spellings->list)) {
         Words words = words_of(names, spellings->list.items[k]);
@@ -130,14 +130,14 @@ Calls calls_into(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
     FileNames names = names_of(arena, snapshot);
     const FunctionDefinition *wanted = function_asked(&names, offset);
     if (!is_in_hierarchy(&names, wanted)) return (Calls){0};
-    Texts spellings = {0};
+    Views spellings = {0};
     LIST_PUSH(arena, &spellings.list, wanted->name);
     return calls_of(&names, wanted, &spellings);
 }
 
 Calls shared_calls_into(Arena *arena, const Snapshot *snapshot, const SharedName *shared) {
     FileNames names = names_of(arena, snapshot);
-    Texts spellings = shared_spellings(&names, shared);
+    Views spellings = shared_spellings(&names, shared);
     const FunctionDefinition *wanted = shared_function(&names, shared);
     return wanted ? calls_of(&names, wanted, &spellings) : (Calls){0};
 }

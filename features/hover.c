@@ -62,7 +62,7 @@ static void put_passed(Buffer *out, FileNames *names, const FunctionDefinition *
         buffer_printf(out, "\n- line %d passes `%s`", range_line(range_of(names, argument)),
                       code_visible(out->arena, text));
     }
-    Texts tuned = tuned_values(names, function, name);
+    Views tuned = tuned_values(names, function, name);
     for (LIST_EACH(int, i, tuned.list))
         buffer_printf(out, i ? ", `%s`" : "\n- tuned: `%s`",
                       code_visible(out->arena, tuned.list.items[i]));

@@ -53,8 +53,8 @@ SharedName shared_name_at(Arena *arena, const Snapshot *snapshot, uint32_t offse
 
 // --- In another file
 
-Texts shared_spellings(FileNames *names, const SharedName *shared) {
-    Texts texts = {0};
+Views shared_spellings(FileNames *names, const SharedName *shared) {
+    Views texts = {0};
     LIST_PUSH(names->arena, &texts.list, shared->name);
     const Map *scope = &names->snapshot->module->scope->names;
     for (int i = 0; i < scope->count; i++) {
@@ -71,7 +71,7 @@ Texts shared_spellings(FileNames *names, const SharedName *shared) {
 static NamePlaces places_of_shared(FileNames *names, const SharedName *shared,
                                    const FunctionDefinition **function) {
     NamePlaces places = {0};
-    Texts texts = shared_spellings(names, shared);
+    Views texts = shared_spellings(names, shared);
     for (LIST_EACH(int, i, texts.list)) {
         Words words = words_of(names, texts.list.items[i]);
         for (LIST_EACH(int, k, words.list)) {

@@ -9,6 +9,6 @@
 /// The function, as the file sees it; NULL where it does not mention it.
 const FunctionDefinition *shared_function(FileNames *names, const SharedName *shared);
 /// Its name, and those that imports of the file give it: `from helpers import scale as s`.
-Texts shared_spellings(FileNames *names, const SharedName *shared);
+Views shared_spellings(FileNames *names, const SharedName *shared);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "autodiff/function/call_lines.h"
+#include "autodiff/emit/call_lines.h"
 #include "autodiff/plan/aliases.h"
 #include "autodiff/plan/launch_plan.h"
 #include "autodiff/tape/alias.h"

@@ -5,7 +5,7 @@
 
 #include "analysis/module/module_scope.h"
 #include "analysis/syntax/syntax_nodes.h"
-#include "autodiff/function/call_lines.h"
+#include "autodiff/emit/call_lines.h"
 #include "autodiff/plan/launch_plan.h"
 #include "autodiff/plan/wrappers.h"
 

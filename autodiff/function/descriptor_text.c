@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "autodiff/function/call_lines.h"
+#include "autodiff/emit/call_lines.h"
 #include "autodiff/plan/launch_plan.h"
 
 /// Constexprs that the blocks are sized by and no launch passes: what autotuning chose.

@@ -1,12 +1,14 @@
-// The autograd.Function around one launch.
+// The autograd.Function around one launch, and its backward.
 #include "autodiff/function/function_text.h"
 
 #include <string.h>
 
+#include "autodiff/emit/call_lines.h"
 #include "autodiff/emit/emit_layout.h"
+#include "autodiff/emit/statements.h"
 #include "autodiff/function/alias_text.h"
-#include "autodiff/function/call_lines.h"
 #include "autodiff/function/descriptor_text.h"
+#include "autodiff/function/forward_text.h"
 #include "autodiff/function/grid_text.h"
 #include "autodiff/function/part_text.h"
 #include "autodiff/function/scalar_text.h"
@@ -28,73 +30,6 @@ static bool in_names(const char *const *names, int count, const char *name) {
     return false;
 }
 
-static const char *list_text(Arena *arena, const Texts *names) {
-    Buffer text = buffer_new(arena);
-    for (int i = 0; i < names->count; i++)
-        buffer_printf(&text, "%s%s", i ? ", " : "", names->items[i]);
-    if (names->count == 1) buffer_putc(&text, ',');
-    return buffer_text(&text);
-}
-
-static void statement_at(Buffer *out, int indent, const char *format, const char *text) {
-    buffer_printf(out, "%*s", indent, "");
-    buffer_puts(out, arena_printf(out->arena, "%s%s\n", format, text));
-}
-
-static void statement(Buffer *out, const char *format, const char *text) {
-    statement_at(out, 8, format, text);
-}
-
-/// Saves what the backward reads. The first `read` of `saved` are tensors that the kernel only reads: one that the launch
-/// overwrites under another name is saved as it was before.
-static void save_tensors(Arena *arena, Buffer *out, const LaunchPlan *plan, const Texts *saved,
-                         int read, const char *launch) {
-    const char *kept = plan_name(arena, plan, "read");
-    Texts all = {0};
-    if (read) LIST_PUSH(arena, &all, arena_printf(arena, "*%s", kept));
-    for (int i = read; i < saved->count; i++) LIST_PUSH(arena, &all, saved->items[i]);
-    if (read) {
-        Texts written = {0}, reads = {0};
-        for (int i = 0; i < read; i++) LIST_PUSH(arena, &reads, saved->items[i]);
-        for (int p = 0; p < plan->kernel->parameter_count; p++)
-            if (plan->passed[p] && parameter_is_output(plan_parameter(plan, p)))
-                LIST_PUSH(arena, &written, plan_parameter(plan, p)->name);
-        const char *lists[] = {arena_printf(arena, "(%s)", list_text(arena, &reads)),
-                               arena_printf(arena, "(%s)", list_text(arena, &written))};
-        statement(out, arena_printf(arena, "%s = ", kept),
-                  call_lines_before(arena, "_saved_inputs", lists, 2, 8, strlen(kept) + 3));
-    }
-    statement(out, "", launch);
-    buffer_puts(out, alias_unstored_text(arena, plan));
-    statement(out, "",
-              call_lines(arena, arena_printf(arena, "%s.save_for_backward", plan->ctx), all.items,
-                         all.count, 8));
-}
-
-/// The upstream gradient of an output, that kernels take None for or do not; or NULL.
-static const BackwardArgument *upstream_of(const LaunchPlan *plan, const char *output) {
-    return launch_argument(plan->backward, ARGUMENT_UPSTREAM, output);
-}
-
-/// Autograd is to say where it has no gradient of an output: no zeros are made but where a kernel needs them.
-static void absent_forward(Arena *arena, Buffer *out, const LaunchPlan *plan,
-                           const Texts *outputs) {
-    if (!upstreams_may_be_absent(plan->backward)) return;
-    statement(out, plan->ctx, ".set_materialize_grads(False)");
-    Texts forms = {0};
-    for (int i = 0; i < outputs->count; i++) {
-        const BackwardArgument *upstream = upstream_of(plan, outputs->items[i]);
-        if (upstream && !upstream->is_optional)
-            LIST_PUSH(arena, &forms, arena_printf(arena, "_form_of(%s)", outputs->items[i]));
-    }
-    if (!forms.count) return;
-    const char *target = arena_printf(arena, "%s.forms = ", plan->ctx);
-    if (forms.count == 1)
-        statement(out, target, arena_printf(arena, "(%s,)", forms.items[0]));
-    else
-        statement(out, "", tuple_lines(arena, target, forms.items, forms.count, 8));
-}
-
 /// Without any upstream gradient there is none of an input; what a kernel needs is zeros where autograd has none.
 static void absent_backward(Arena *arena, Buffer *out, const LaunchPlan *plan,
                             const Texts *outputs) {
@@ -104,7 +39,7 @@ static void absent_backward(Arena *arena, Buffer *out, const LaunchPlan *plan,
     int results = needs_before(plan), forms = 0;
     for (int p = 0; p < plan->kernel->parameter_count; p++) results += plan->passed[p];
     for (int i = 0; i < outputs->count; i++) {
-        const BackwardArgument *upstream = upstream_of(plan, outputs->items[i]);
+        const BackwardArgument *upstream = upstream_of(plan->backward, outputs->items[i]);
         if (!upstream) continue;
         buffer_printf(&none, "%s%s is None", names.count ? " and " : "", upstream->name);
         LIST_PUSH(arena, &names, upstream->name);
@@ -117,185 +52,12 @@ static void absent_backward(Arena *arena, Buffer *out, const LaunchPlan *plan,
     layout_statement(out, 8, "if ", buffer_text(&none), ":");
     statement_at(out, 12, "return ", arena_printf(arena, "(None,) * %d", results));
     for (int i = 0; i < outputs->count; i++) {
-        const BackwardArgument *upstream = upstream_of(plan, outputs->items[i]);
+        const BackwardArgument *upstream = upstream_of(plan->backward, outputs->items[i]);
         if (!upstream || upstream->is_optional) continue;
         statement(
             out, arena_printf(arena, "%s = ", upstream->name),
             arena_printf(arena, "_or_zeros(%s, %s.forms[%d])", upstream->name, plan->ctx, forms++));
     }
-}
-
-static void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, const Texts *saved,
-                          int read, const Texts *scalars, const Texts *outputs,
-                          const Texts *fixed) {
-    Texts parameters = {0}, call = {0};
-    LIST_PUSH(arena, &parameters, plan->ctx);
-    LIST_PUSH(arena, &parameters, plan->grid);
-    if (plan->has_options) LIST_PUSH(arena, &parameters, plan->options);
-    const char *described = plan_has_descriptors(plan) ? plan_name(arena, plan, "described") : NULL;
-    if (described) LIST_PUSH(arena, &parameters, described);
-    const char *parts = plan_has_parts(plan) ? plan_name(arena, plan, "parts") : NULL;
-    if (parts) LIST_PUSH(arena, &parameters, parts);
-    for (int p = 0; p < plan->kernel->parameter_count; p++) {
-        if (!plan->passed[p]) continue;
-        const Parameter *parameter = plan_parameter(plan, p);
-        LIST_PUSH(arena, &parameters, parameter->name);
-        if (!parameter_is_descriptor(parameter))
-            LIST_PUSH(arena, &call, arena_printf(arena, "%s=%s", parameter->name, parameter->name));
-    }
-    if (described) LIST_PUSH(arena, &call, arena_printf(arena, "**%s", described));
-    buffer_puts(out, "    @staticmethod\n    ");
-    buffer_printf(
-        out, "%s:\n",
-        call_lines_before(arena, "def forward", parameters.items, parameters.count, 4, 1));
-    const BackwardLaunch *reversed = &plan->backward->whole;
-    buffer_puts(out, scalar_forms_text(arena, plan));
-    if (parts) buffer_puts(out, part_forward_text(arena, plan, parts));
-    buffer_puts(out, alias_check_text(arena, plan));
-    for (int i = 0; i < reversed->argument_count; i++)
-        if (reversed->arguments[i].use == ARGUMENT_BEFORE ||
-            reversed->arguments[i].use == ARGUMENT_AMID)
-            statement(out, arena_printf(arena, "%s = ", reversed->arguments[i].name),
-                      arena_printf(arena, "_saved_copy(%s)", reversed->arguments[i].of));
-    if (plan->fixes_grid) {
-        const char *given = plan_name(arena, plan, "given");
-        buffer_puts(out, grid_fixed_text(arena, plan, given, call.items, call.count));
-        if (!plan->positional) call = (Texts){0};
-        if (!plan->positional) LIST_PUSH(arena, &call, arena_printf(arena, "**%s", given));
-    }
-    buffer_puts(out, grid_check_text(arena, plan, call.items, call.count));
-    StepsPlace place = {plan->ctx, plan->grid, needs_before(plan), 8, false};
-    buffer_puts(out, new_check_text(arena, plan, &place));
-    buffer_puts(out, steps_check_text(arena, plan, &place));
-    buffer_puts(out, saved_rows_text(arena, plan));
-    for (int p = 0; p < plan->kernel->parameter_count; p++)
-        if (plan->saved[p])
-            LIST_PUSH(arena, &call,
-                      arena_printf(arena, "%s=%s", plan_parameter(plan, p)->name,
-                                   plan_parameter(plan, p)->name));
-    const char *launch = arena_printf(arena, "%s[%s]", plan->callee, plan->grid);
-    for (int p = 0, i = 0; p < plan->positional && plan->passed[p] && i < call.count; p++)
-        if (!parameter_is_descriptor(plan_parameter(plan, p)))
-            call.items[i++] = plan_parameter(plan, p)->name;
-    if (plan->has_options) LIST_PUSH(arena, &call, arena_printf(arena, "**%s", plan->options));
-    save_tensors(arena, out, plan, saved, read,
-                 call_lines(arena, launch, call.items, call.count, 8));
-    if (plan->has_options)
-        statement(out, "",
-                  arena_printf(arena, "%s.grid, %s.options = %s, %s", plan->ctx, plan->ctx,
-                               plan->grid, plan->options));
-    else
-        statement(out, "", arena_printf(arena, "%s.grid = %s", plan->ctx, plan->grid));
-    if (parts) statement(out, "", arena_printf(arena, "%s.parts = %s", plan->ctx, parts));
-    if (described) buffer_puts(out, descriptor_layout_text(arena, plan, described));
-    if (scalars->count)
-        statement(out, "",
-                  scalars->count == 1
-                      ? arena_printf(arena, "%s.scalars = %s", plan->ctx, scalars->items[0])
-                      : tuple_lines(arena, arena_printf(arena, "%s.scalars = ", plan->ctx),
-                                    scalars->items, scalars->count, 8));
-    Texts strides = {0};
-    for (int i = 0; i < outputs->count; i++)
-        LIST_PUSH(arena, &strides, arena_printf(arena, "_stride_of(%s)", outputs->items[i]));
-    const char *target = arena_printf(arena, "%s.strides = ", plan->ctx);
-    if (strides.count == 1) LIST_PUSH(arena, &strides, "");
-    if (strides.count == 2 && !*strides.items[1])
-        statement(out, target, arena_printf(arena, "(%s,)", strides.items[0]));
-    else
-        statement(out, "", tuple_lines(arena, target, strides.items, strides.count, 8));
-    statement(out, "",
-              call_lines(arena, "_mark_written",
-                         (const char *[]){plan->ctx,
-                                          arena_printf(arena, "(%s)", list_text(arena, outputs)),
-                                          arena_printf(arena, "(%s)", list_text(arena, fixed))},
-                         fixed->count ? 3 : 2, 8));
-    absent_forward(arena, out, plan, outputs);
-    if (plan->backward->is_untuned)
-        statement(out, plan->ctx, arena_printf(arena, ".tuned = _tuned(%s)", plan->callee));
-    if (outputs->count == 1)
-        statement(out, "return ", outputs->items[0]);
-    else
-        statement(out, "", tuple_lines(arena, "return ", outputs->items, outputs->count, 8));
-}
-
-/// The tensors that a launch passes besides one, for a tuple.
-static const char *other_tensors(Arena *arena, const LaunchPlan *plan, int parameter) {
-    Buffer out = buffer_new(arena);
-    int count = 0;
-    for (int p = 0; p < plan->kernel->parameter_count; p++) {
-        const Parameter *other = plan_parameter(plan, p);
-        bool is_descriptor = parameter_is_descriptor(other);
-        if (p == parameter || !plan->passed[p] || !(parameter_is_pointer(other) || is_descriptor))
-            continue;
-        buffer_printf(&out, is_descriptor ? "%s_base_of(%s)" : "%s%s", count++ ? ", " : "",
-                      other->name);
-    }
-    if (count == 1) buffer_putc(&out, ',');
-    return buffer_text(&out);
-}
-
-/// Arguments as a launch has them, positions, keywords and defaults; written tensors may be views.
-static void class_launch(Arena *arena, Buffer *out, const LaunchPlan *plan) {
-    Texts parameters = {0}, call = {0}, written = {0}, reached = {0};
-    const char *class = plan_name(arena, plan, "cls"), *results = plan_name(arena, plan, "results");
-    LIST_PUSH(arena, &parameters, class);
-    LIST_PUSH(arena, &parameters, plan->grid);
-    LIST_PUSH(arena, &call, plan->grid);
-    if (plan->has_options) LIST_PUSH(arena, &call, plan->options);
-    Texts described = {0};
-    for (int p = 0; p < plan->kernel->parameter_count; p++) {
-        const Parameter *parameter = plan_parameter(plan, p);
-        if (plan->passed[p] && parameter_is_descriptor(parameter))
-            LIST_PUSH(arena, &described,
-                      arena_printf(arena, "%s=%s", parameter->name, parameter->name));
-    }
-    if (described.count) LIST_PUSH(arena, &call, plan_name(arena, plan, "described"));
-    const char *parts = plan_has_parts(plan) ? plan_name(arena, plan, "parts") : NULL;
-    if (parts) LIST_PUSH(arena, &call, parts);
-    for (int p = 0; p < plan->kernel->parameter_count; p++) {
-        if (!plan->passed[p]) continue;
-        const Parameter *parameter = plan_parameter(plan, p);
-        const char *tensor = parameter_is_descriptor(parameter)
-                                 ? arena_printf(arena, "_base_of(%s)", parameter->name)
-                                 : parameter->name;
-        Str given = plan->kernel->parameters[p].default_text;
-        LIST_PUSH(arena, &parameters,
-                  given.size ? arena_printf(arena, "%s=%.*s", parameter->name, STR_ARGS(given))
-                             : parameter->name);
-        const char *stored =
-            parameter_is_output(parameter) ? stored_output_text(arena, plan, p) : NULL;
-        if (stored) {
-            LIST_PUSH(arena, &reached, arena_printf(arena, "%s = ", tensor));
-            LIST_PUSH(arena, &reached,
-                      parameter->is_loaded ? arena_printf(arena, "_reached(%s, %s)", tensor, stored)
-                                           : arena_printf(arena, "_reached(%s, %s, (%s))", tensor,
-                                                          stored, other_tensors(arena, plan, p)));
-        }
-        LIST_PUSH(arena, &call,
-                  parameter_is_output(parameter) ? arena_printf(arena, "_own(%s)", tensor)
-                  : plan->is_part[p]             ? arena_printf(arena, "_whole_of(%s)", tensor)
-                                                 : tensor);
-        if (parameter_is_output(parameter)) LIST_PUSH(arena, &written, tensor);
-    }
-    if (plan->has_options)
-        LIST_PUSH(arena, &parameters, arena_printf(arena, "**%s", plan->options));
-    buffer_puts(out, "    @classmethod\n    ");
-    buffer_printf(out, "%s:\n",
-                  call_lines_before(arena, "def launch", parameters.items, parameters.count, 4, 1));
-    statement(out, "\"\"\"Takes what the kernel takes; what it writes to may be views.\"\"\"", "");
-    if (described.count)
-        statement(out, "",
-                  call_lines(arena,
-                             arena_printf(arena, "%s = dict", plan_name(arena, plan, "described")),
-                             described.items, described.count, 8));
-    if (parts) buffer_puts(out, part_launch_text(arena, plan, parts));
-    for (int i = 0; i < reached.count; i += 2)
-        layout_statement(out, 8, reached.items[i], reached.items[i + 1], "");
-    statement(out, arena_printf(arena, "%s = ", results),
-              call_lines(arena, arena_printf(arena, "%s.apply", class), call.items, call.count, 8));
-    statement(out, "return ",
-              arena_printf(arena, "_written((%s), %s)", list_text(arena, &written), results));
-    buffer_putc(out, '\n');
 }
 
 /// `a, b, c = source`, one name a line where that is too long.
@@ -551,7 +313,7 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
         if (argument->use == ARGUMENT_UPSTREAM && !upstream_is_named(plan, argument))
             value = upstream_text(arena, plan, argument, name_index(outputs, argument->of));
         if (argument->upstream) {
-            const BackwardArgument *upstream = upstream_of(plan, argument->upstream);
+            const BackwardArgument *upstream = upstream_of(plan->backward, argument->upstream);
             const char *step = arena_printf(arena, "%s.stride(%d)", upstream->name, argument->axis);
             value = upstream->is_optional
                         ? arena_printf(arena, "0 if %s is None else %s", upstream->name, step)
@@ -741,32 +503,33 @@ static void backward_body(Arena *arena, Buffer *out, const LaunchPlan *plan, con
 }
 
 /// The same in one kernel, for rows that one block holds.
-static void class_whole_rows(Arena *arena, Buffer *out, const LaunchPlan *plan, const Texts *saved,
-                             const Texts *scalars, const Texts *outputs) {
+static void class_whole_rows(Arena *arena, Buffer *out, const LaunchPlan *plan,
+                             const KeptNames *kept) {
     if (!rows_are_own(plan)) return;
     const LaunchPlan own = whole_rows_plan(plan);
     const Texts leading = whole_rows_leading(arena, &own);
     Texts numbers = {0};
-    for (LIST_EACH(int, i, *scalars)) {
-        bool is_block = strcmp(scalars->items[i], whole_rows_launch(&own)->row.block) == 0;
-        LIST_PUSH(arena, &numbers, is_block ? "_" : scalars->items[i]);
+    for (LIST_EACH(int, i, kept->scalars)) {
+        bool is_block = strcmp(kept->scalars.items[i], whole_rows_launch(&own)->row.block) == 0;
+        LIST_PUSH(arena, &numbers, is_block ? "_" : kept->scalars.items[i]);
     }
-    const Texts parameters = backward_head(arena, out, &own, WHOLE_ROWS_METHOD, &leading, outputs);
+    const Texts parameters =
+        backward_head(arena, out, &own, WHOLE_ROWS_METHOD, &leading, &kept->outputs);
     statement(out, "\"\"\"The same in one kernel, where a block holds a row.\"\"\"", "");
-    backward_unpack(arena, out, &own, saved, &numbers);
+    backward_unpack(arena, out, &own, &kept->saved, &numbers);
     Texts gradients = {.items = parameters.items + leading.count,
                        .count = parameters.count - leading.count};
-    backward_body(arena, out, &own, saved, &gradients, outputs);
+    backward_body(arena, out, &own, &kept->saved, &gradients, &kept->outputs);
 }
 
-static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan, const Texts *saved,
-                           const Texts *scalars, const Texts *outputs) {
+static void class_backward(Arena *arena, Buffer *out, const LaunchPlan *plan,
+                           const KeptNames *kept) {
     const Texts none = {0};
-    const Texts parameters = backward_head(arena, out, plan, "backward", &none, outputs);
-    absent_backward(arena, out, plan, outputs);
-    backward_unpack(arena, out, plan, saved, scalars);
+    const Texts parameters = backward_head(arena, out, plan, "backward", &none, &kept->outputs);
+    absent_backward(arena, out, plan, &kept->outputs);
+    backward_unpack(arena, out, plan, &kept->saved, &kept->scalars);
     buffer_puts(out, whole_rows_dispatch(arena, plan, &parameters));
-    backward_body(arena, out, plan, saved, &parameters, outputs);
+    backward_body(arena, out, plan, &kept->saved, &parameters, &kept->outputs);
 }
 
 static bool text_mentions(const char *text, const char *name) {
@@ -789,13 +552,14 @@ static bool scalar_is_read(const Backward *backward, const char *name) {
 
 const char *autograd_class(Arena *arena, const LaunchPlan *plan) {
     const Backward *backward = plan->backward;
-    Texts saved = {0}, others = {0}, scalars = {0}, outputs = {0}, fixed = {0}, quoted = {0};
+    KeptNames kept = {0};
+    Texts others = {0}, quoted = {0};
     for (int p = 0; p < plan->kernel->parameter_count; p++) {
         const Parameter *parameter = plan_parameter(plan, p);
         if (plan->saved[p]) {
-            Texts *kept = plan->saved_axis[p] ? &scalars : &others;
+            Texts *names = plan->saved_axis[p] ? &kept.scalars : &others;
             if (launch_argument(backward, ARGUMENT_SAME, parameter->name))
-                LIST_PUSH(arena, kept, parameter->name);
+                LIST_PUSH(arena, names, parameter->name);
         }
         if (!plan->passed[p]) continue;
         bool same = launch_argument(backward, ARGUMENT_SAME, parameter->name) != NULL;
@@ -804,7 +568,7 @@ const char *autograd_class(Arena *arena, const LaunchPlan *plan) {
             launch_argument(backward, ARGUMENT_BEFORE, parameter->name);
         if (parameter_is_pointer(parameter) && same && !parameter_is_output(parameter) &&
             !plan->is_part[p])
-            LIST_PUSH(arena, &saved, parameter->name);
+            LIST_PUSH(arena, &kept.saved, parameter->name);
         else if (parameter_is_pointer(parameter) && (same || gradient))
             LIST_PUSH(arena, &others, parameter->name);
         const BackwardArgument *amid = launch_argument(backward, ARGUMENT_AMID, parameter->name);
@@ -813,16 +577,16 @@ const char *autograd_class(Arena *arena, const LaunchPlan *plan) {
         if (read) LIST_PUSH(arena, &others, read);
         if (amid) LIST_PUSH(arena, &others, amid->name);
         if (!parameter_is_pointer(parameter) && same && scalar_is_read(backward, parameter->name))
-            LIST_PUSH(arena, &scalars, parameter->name);
+            LIST_PUSH(arena, &kept.scalars, parameter->name);
         if (!parameter_is_output(parameter)) continue;
-        LIST_PUSH(arena, &outputs, parameter->name);
+        LIST_PUSH(arena, &kept.outputs, parameter->name);
         if (!launch_argument(backward, ARGUMENT_UPSTREAM, parameter->name) &&
             !launch_argument(backward, ARGUMENT_RUNNING, parameter->name) &&
             !launch_argument(backward, ARGUMENT_KEPT, parameter->name))
-            LIST_PUSH(arena, &fixed, parameter->name);
+            LIST_PUSH(arena, &kept.fixed, parameter->name);
     }
-    int read = outputs.count ? saved.count : 0;
-    for (LIST_EACH(int, i, others)) LIST_PUSH(arena, &saved, others.items[i]);
+    kept.read = kept.outputs.count ? kept.saved.count : 0;
+    for (LIST_EACH(int, i, others)) LIST_PUSH(arena, &kept.saved, others.items[i]);
     for (int i = 0; i < backward->input_count; i++)
         LIST_PUSH(arena, &quoted, arena_printf(arena, "`%s`", backward->inputs[i]));
     Buffer inputs = buffer_new(arena);
@@ -841,8 +605,8 @@ const char *autograd_class(Arena *arena, const LaunchPlan *plan) {
     buffer_printf(&out, "    \"\"\"A launch of `%.*s`, differentiable in %s.\"\"\"\n\n",
                   STR_ARGS(plan->kernel->name), buffer_text(&inputs));
     if (plan->has_launch) class_launch(arena, &out, plan);
-    class_forward(arena, &out, plan, &saved, read, &scalars, &outputs, &fixed);
-    class_backward(arena, &out, plan, &saved, &scalars, &outputs);
-    class_whole_rows(arena, &out, plan, &saved, &scalars, &outputs);
+    class_forward(arena, &out, plan, &kept);
+    class_backward(arena, &out, plan, &kept);
+    class_whole_rows(arena, &out, plan, &kept);
     return buffer_text(&out);
 }

@@ -1,7 +1,7 @@
 // Axes of the grid along which a backward is right for one program, in words and as a check of the launch.
 #include "autodiff/function/grid_text.h"
 
-#include "autodiff/function/call_lines.h"
+#include "autodiff/emit/call_lines.h"
 #include "autodiff/plan/launch_plan.h"
 
 /// `1, 2` with `last` between the last two.

@@ -2,7 +2,7 @@
 // gradient has all of the storage.
 #include "autodiff/function/part_text.h"
 
-#include "autodiff/function/call_lines.h"
+#include "autodiff/emit/call_lines.h"
 
 static const char *name_at(const LaunchPlan *plan, int p) {
     return plan->backward->kernel->function->parameters[p].name;

@@ -7,8 +7,8 @@
 #include "analysis/host/launch_concrete.h"
 #include "analysis/host_values/host_value.h"
 #include "analysis/launches/launch_strides.h"
+#include "autodiff/emit/call_lines.h"
 #include "autodiff/emit/emit_layout.h"
-#include "autodiff/function/call_lines.h"
 #include "autodiff/plan/needs.h"
 
 /// The name of a whole grid, whose second and third axes a launch may leave out.

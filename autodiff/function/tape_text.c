@@ -4,8 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "autodiff/emit/call_lines.h"
 #include "autodiff/emit/emit_layout.h"
-#include "autodiff/function/call_lines.h"
 #include "autodiff/function/scalar_text.h"
 #include "autodiff/plan/launch_plan.h"
 #include "base/error.h"

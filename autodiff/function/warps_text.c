@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "autodiff/function/call_lines.h"
+#include "autodiff/emit/call_lines.h"
 #include "autodiff/function/stored_text.h"
 
 enum {

@@ -7,7 +7,7 @@
 #include "analysis/module/module_launch.h"
 #include "analysis/module/module_scope.h"
 #include "analysis/syntax/syntax_nodes.h"
-#include "autodiff/function/call_lines.h"
+#include "autodiff/emit/call_lines.h"
 #include "autodiff/launcher/scalar_tensors.h"
 #include "autodiff/plan/aliases.h"
 #include "autodiff/plan/constants.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/build/build.h"
+#include "autodiff/plan/launch_plan.h"
 #include "autodiff/rewrite/rewrite.h"
 
 enum { LOOP_BOUNDS = 3 };  // operands of a loop in front of the values that it carries
@@ -496,4 +497,8 @@ bool upstreams_may_be_absent(const Backward *backward) {
         if (argument->use == ARGUMENT_UPSTREAM && argument->is_optional) return true;
     }
     return false;
+}
+
+const BackwardArgument *upstream_of(const Backward *backward, const char *output) {
+    return launch_argument(backward, ARGUMENT_UPSTREAM, output);
 }

@@ -18,4 +18,7 @@ void absent_settle(Backward *backward);
 /// Whether kernels take None for one of the upstream gradients.
 bool upstreams_may_be_absent(const Backward *backward);
 
+/// The upstream gradient of an output, that kernels take None for or do not; or NULL.
+const BackwardArgument *upstream_of(const Backward *backward, const char *output);
+
 #endif

@@ -4,9 +4,6 @@
 
 #include "autodiff/state/result.h"
 
-/// Texts in a row: names, arguments of a call.
-typedef LIST(const char *) Texts;
-
 /// A tensor whose numbers a launcher passes, to one kernel at least that has no gradient for its own: it stays a number in all
 /// launches, or its gradient would lack a part.
 typedef struct CutTensor {

@@ -9,8 +9,6 @@
 #include "autodiff/rewrite/simplify.h"
 #include "autodiff/tape/memory.h"
 
-typedef LIST(const char *) Texts;
-
 enum {
     DEEPEST = 32,
     MOST_CHOICES =

@@ -36,7 +36,7 @@ typedef struct TunedWalk {
     const FunctionDefinition *function;
     Str parameter;
     TextMentions mentions;
-    Texts values;
+    Views values;
     bool is_shared;
     int depth;
 } TunedWalk;
@@ -149,7 +149,7 @@ static TunedWalk walk_decorators(FileNames *names, const FunctionDefinition *fun
     return walk;
 }
 
-Texts tuned_values(FileNames *names, const FunctionDefinition *function, Str parameter) {
+Views tuned_values(FileNames *names, const FunctionDefinition *function, Str parameter) {
     return walk_decorators(names, function, parameter).values;
 }
 

@@ -9,11 +9,12 @@ SyntaxNode argument_of(FileNames *names, SyntaxNode list, int index, Str name);
 /// Whether the list has `**something`, which may pass anything by name.
 bool arguments_are_open(SyntaxNode list);
 
-typedef struct Texts {
+/// Pieces of the file, in order.
+typedef struct Views {
     LIST(Str) list;
-} Texts;
+} Views;
 /// The values that autotune configurations and heuristics give a parameter, as written, each once.
-Texts tuned_values(FileNames *names, const FunctionDefinition *function, Str parameter);
+Views tuned_values(FileNames *names, const FunctionDefinition *function, Str parameter);
 
 typedef struct TextMention {
     SyntaxNode node;  // an identifier (keyword), or a string

@@ -1,6 +1,6 @@
 // Calls and displays of Python, on one line where that fits.
-#ifndef TAD_AUTODIFF_FUNCTION_CALL_LINES_H
-#define TAD_AUTODIFF_FUNCTION_CALL_LINES_H
+#ifndef TAD_AUTODIFF_EMIT_CALL_LINES_H
+#define TAD_AUTODIFF_EMIT_CALL_LINES_H
 
 #include "base/arena.h"
 

@@ -1,5 +1,5 @@
 // Calls and displays of Python, on one line where that fits.
-#include "autodiff/function/call_lines.h"
+#include "autodiff/emit/call_lines.h"
 
 #include <string.h>
 

@@ -89,12 +89,6 @@ static bool is_other_dimension(Type type, const Poly *weight, const Poly *distan
 
 /* ---- one dimension of a tile ---- */
 
-/// A conjunct `index < bound` of a mask that limits lane `lane` alone; `bound` NULL where there is none.
-typedef struct LaneBound {
-    const Poly *start;  // the index of lane 0
-    const Poly *bound;
-} LaneBound;
-
 /// Parts of a mask that are looked at. Beyond: no bound, and the tile counts as a whole.
 enum { MASK_STEPS = 200 };
 
@@ -133,6 +127,10 @@ static LaneBound mask_bound(Arena *arena, Value *mask, int lane, int *steps) {
     return (LaneBound){index.base, value_poly(arena, op->operands[1])};
 }
 
+LaneBound access_lane_bound(Arena *arena, const Op *access, int lane) {
+    return mask_bound(arena, access_mask(access), lane, &(int){0});
+}
+
 /// As many lanes as the tile has.
 static Span tile_span(Arena *arena, const Access *access, int lane) {
     Span span = {.start = access->offset.base};
@@ -144,7 +142,7 @@ static Span tile_span(Arena *arena, const Access *access, int lane) {
 
 /// Up to the bound that the mask sets, where it sets one.
 static Span lane_span(Arena *arena, const Access *access, int lane) {
-    LaneBound bound = mask_bound(arena, access_mask(access->op), lane, &(int){0});
+    LaneBound bound = access_lane_bound(arena, access->op, lane);
     if (!bound.bound) return tile_span(arena, access, lane);
     const Poly *weight = access->offset.lane[lane];
     return (Span){
@@ -197,6 +195,32 @@ static bool lie_between(Arena *arena, const Access *a, const Access *b) {
     return divisor > 1 &&
            poly_is_constant(poly_subtract(arena, a->offset.base, b->offset.base), &distance) &&
            distance % divisor != 0;
+}
+
+/// How far apart two elements of a lane and of that lane `distance` further are at most, and 1 more; NULL where that is not known.
+static const Poly *reach_between(Arena *arena, const AccessPlace *place, int lane, int64_t step,
+                                 int64_t distance) {
+    const Poly *reach = place->lanes[lane].reach;
+    if (!reach || !is_fixed(reach)) return NULL;
+    int64_t more = (distance < 0 ? -distance : distance) + 1 - step;
+    return poly_add(arena, reach, poly_constant(arena, more));
+}
+
+/// The same along one lane that a mask ends, where all others step over what it reaches: pairs in rows of a length that is even or not.
+static bool lie_between_in_rows(Arena *arena, const AccessPlace *a, int lane_a,
+                                const AccessPlace *b, int lane_b) {
+    int64_t distance, step;
+    const Affine *left = &a->access.offset, *right = &b->access.offset;
+    const Poly *apart = poly_subtract(arena, right->base, left->base);
+    if (!poly_is_constant(left->lane[lane_a], &step) || step < 2 ||
+        !poly_is_constant(apart, &distance) || distance % step == 0)
+        return false;
+    const Poly *first = reach_between(arena, a, lane_a, step, distance),
+               *second = reach_between(arena, b, lane_b, step, distance);
+    return first && second && others_step_over(arena, &a->access, lane_a, apart, first) &&
+           others_step_over(arena, &b->access, lane_b, apart, second) &&
+           others_step_over(arena, &a->access, lane_a, apart, second) &&
+           others_step_over(arena, &b->access, lane_b, apart, first);
 }
 
 /// From the first element that an access may touch to behind the last one. `reach` NULL where it is not known.
@@ -261,7 +285,9 @@ bool place_is_apart(Arena *arena, const AccessPlace *a, const AccessPlace *b) {
     for (int i = 0; i < left->rank; i++)
         for (int k = 0; k < right->rank; k++) {
             if (poly_is_zero(left->lane[i]) || !poly_equal(left->lane[i], right->lane[k])) continue;
-            if (lies_before(arena, a, i, b, k) || lies_before(arena, b, k, a, i)) return true;
+            if (lies_before(arena, a, i, b, k) || lies_before(arena, b, k, a, i) ||
+                lie_between_in_rows(arena, a, i, b, k))
+                return true;
         }
     for (int by_mask = 0; by_mask < 2; by_mask++) {
         Span first = a->whole[by_mask], second = b->whole[by_mask];
@@ -318,10 +344,10 @@ bool places_fit(Arena *arena, Op *a, Op *b, const Poly *window) {
 
 /* ---- two accesses as one ---- */
 
-enum { CHOICE_ID = INT_MIN / 2 };
+enum { CHOICE_ID = INT_MIN / 2, MOST_CHOICES = 4 };
 
-/// A loop variable of 0 and 1.
-static Value *choice_between_two(Arena *arena) {
+/// A loop variable of 0 and 1, the `index`-th one.
+static Value *choice_between_two(Arena *arena, int index) {
     static const Constant numbers[] = {{.kind = CONSTANT_INT, .integer = 0},
                                        {.kind = CONSTANT_INT, .integer = 2},
                                        {.kind = CONSTANT_INT, .integer = 1}};
@@ -334,12 +360,14 @@ static Value *choice_between_two(Arena *arena) {
                  .regions = ARENA_ARRAY(arena, Region *, 1),
                  .region_count = 1};
     loop->regions[0] = body;
-    *body = (Region){.parent = loop};
-    *choice = (Value){.id = CHOICE_ID, .type.kind = TYPE_NUMBER, .region = body};
+    *body =
+        (Region){.parent = loop, .arguments = ARENA_ARRAY(arena, Value *, 1), .argument_count = 1};
+    body->arguments[0] = choice;
+    *choice = (Value){.id = CHOICE_ID - 4 * index, .type.kind = TYPE_NUMBER, .region = body};
     for (int i = 0; i < 3; i++) {
         loop->operands[i] = ARENA_NEW(arena, Value);
-        *loop->operands[i] =
-            (Value){.id = CHOICE_ID - 1 - i, .type.kind = TYPE_NUMBER, .constant = &numbers[i]};
+        *loop->operands[i] = (Value){
+            .id = CHOICE_ID - 4 * index - 1 - i, .type.kind = TYPE_NUMBER, .constant = &numbers[i]};
     }
     return choice;
 }
@@ -457,7 +485,7 @@ bool places_are_owned_together(Arena *arena, const FunctionAxes *around, Op *a, 
         const Poly *distance = fixed_distance(arena, &joint, &other, in_a, in_b, &base);
         if (!distance) return false;
         if (!is_plain(distance, &joint, &other) && !places_are_apart(arena, a, b)) return false;
-        const Poly *choice = poly_atom(arena, choice_between_two(arena));
+        const Poly *choice = poly_atom(arena, choice_between_two(arena, 0));
         joint.offset.base = poly_add(arena, base, poly_multiply(arena, choice, distance));
     }
     Op *op = ARENA_NEW(arena, Op);
@@ -476,6 +504,55 @@ bool places_are_owned_together(Arena *arena, const FunctionAxes *around, Op *a, 
     for (int i = 0; i < count; i++)
         if (dependence[i] != AXIS_OWNED && (axes[i].is_program || !by_program)) return false;
     return true;
+}
+
+/// Whether the address moves along a stride by more than a distance along it, with something that varies: it is a dimension's.
+static bool is_step_of_dimension(Arena *arena, const Poly *base, const Monomial *distance) {
+    const Poly along = {1, distance};
+    int64_t size = distance->coefficient < 0 ? -distance->coefficient : distance->coefficient;
+    const Poly *unit =
+        poly_divide_exact(arena, &along, poly_constant(arena, distance->coefficient));
+    for (int t = 0; unit && distance->atom_count && t < base->count; t++) {
+        const Poly term = {1, &base->terms[t]};
+        const Poly *index = poly_divide_exact(arena, &term, unit);
+        bool varies = index && base->terms[t].coefficient > size;
+        for (int i = 0; varies && i < index->terms[0].atom_count; i++)
+            if (!value_is_of_parameters(index->terms[0].atoms[i])) return true;
+    }
+    return false;
+}
+
+bool places_are_apart_by_strides(Arena *arena, const FunctionAxes *around, Op *a, Op *b) {
+    Access joint = access_of(arena, a), other = access_of(arena, b);
+    Type type = a->operands[0]->type;
+    if (a->parent != b->parent || !joint.parameter || joint.parameter != other.parameter ||
+        !joint.offset.known || !other.offset.known || joint.offset.wrapped ||
+        other.offset.wrapped || !join_lanes(arena, &joint, &type, &other) ||
+        type.rank != a->operands[0]->type.rank)
+        return false;
+    const Poly *distance = poly_subtract(arena, other.offset.base, joint.offset.base);
+    if (!is_fixed(distance) || distance->count < 2 || distance->count > MOST_CHOICES) return false;
+    Region *around_a = a->parent;
+    const Poly *base = joint.offset.base;
+    for (int t = 0; t < distance->count; t++) {
+        const Poly part = {1, &distance->terms[t]};
+        if (!is_step_of_dimension(arena, joint.offset.base, part.terms)) return false;
+        Value *choice = choice_between_two(arena, t);
+        choice->region->parent->parent = around_a;
+        around_a = choice->region;
+        base = poly_add(arena, base, poly_multiply(arena, poly_atom(arena, choice), &part));
+    }
+    joint.offset.base = base;
+    Op *op = ARENA_NEW(arena, Op);
+    *op = *a;
+    op->parent = around_a;
+    joint.op = op;
+    Axis axes[ACCESS_MOST_AXES];
+    AxisDependence dependence[ACCESS_MOST_AXES];
+    int count = access_axes(arena, around, &joint, axes, dependence, ACCESS_MOST_AXES);
+    for (int i = 0; i < count; i++)
+        if (dependence[i] != AXIS_OWNED) return false;
+    return count > 0 && lanes_are_apart(arena, a);
 }
 
 /* ---- lanes ---- */

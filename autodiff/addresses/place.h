@@ -47,10 +47,22 @@ bool places_fit(Arena *arena, Op *a, Op *b, const Poly *window);
 /// it is not known.
 bool places_are_owned_together(Arena *arena, const FunctionAxes *around, Op *a, Op *b,
                                bool by_program);
+/// Whether two accesses that stand side by side touch no common element, and none twice, in whatever programs and iterations: what is between them
+/// are steps along several strides, and the address moves further along each (`x[2 * h + 1, 2 * w]` and `x[2 * h, 2 * w + 1]`).
+bool places_are_apart_by_strides(Arena *arena, const FunctionAxes *around, Op *a, Op *b);
 /// False where two lanes of one access may touch the same element.
 bool lanes_are_apart(Arena *arena, Op *op);
 /// The same of an access's offset, which is known, in a tile of that type.
 bool offset_lanes_are_apart(Arena *arena, Type type, const Access *access);
+
+/// A conjunct `index < bound` of a mask that limits one lane alone; `bound` NULL where there is none.
+typedef struct LaneBound {
+    const Poly *start;  // the index of lane 0
+    const Poly *bound;
+} LaneBound;
+
+/// What the mask of an access sets along a dimension of its tile.
+LaneBound access_lane_bound(Arena *arena, const Op *access, int lane);
 
 /// poly >= 0 for all atoms that are at least 1, with x >= d * (x // d).
 bool sizes_are_nonnegative(Arena *arena, const Poly *poly);

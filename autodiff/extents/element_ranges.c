@@ -7,6 +7,7 @@
 #include "analysis/build/infer.h"
 #include "analysis/build/value_poly.h"
 #include "autodiff/addresses/place.h"
+#include "autodiff/addresses/rotations.h"
 #include "autodiff/extents/mask_cuts.h"
 #include "autodiff/extents/program_splits.h"
 
@@ -199,8 +200,25 @@ static bool add_lanes(StoredSearch *coverage, Type type) {
     return true;
 }
 
+/// Of an address that turns digits around: no element, where one is turned to numbers below 0.
+static bool add_turns(const StoredSearch *coverage, const Straightened *straight,
+                      ElementRanges *cover) {
+    for (int i = 0; i < straight->count; i++) {
+        const Poly *least = straight->least[i];
+        int64_t number;
+        if (poly_is_constant(least, &number) && number >= 0) continue;
+        const char *text = poly_text(coverage, least);
+        if (!text ||
+            !add_range(cover, "0", arena_printf(coverage->arena, "min(max(%s + 1, 0), 1)", text)))
+            return false;
+    }
+    return true;
+}
+
 bool element_ranges(StoredSearch *coverage, Op *store, ElementRanges *cover) {
     Arena *arena = coverage->arena;
+    Straightened straight = access_straightened(arena, store);
+    if (straight.access) store = straight.access;
     Access access = access_of(arena, store);
     Type type = store->operands[0]->type;
     const Poly *weights[STORED_MOST_DIGITS];
@@ -216,7 +234,9 @@ bool element_ranges(StoredSearch *coverage, Op *store, ElementRanges *cover) {
         if (!poly_text(coverage, weights[coverage->lane + i])) return false;
     }
     for (int i = 0; i < coverage->count; i++) coverage->digits[i].weight = weights[i];
-    if (!add_conditions(coverage, store) || !cover_ranges(coverage, cover)) return false;
+    if (!add_conditions(coverage, store) || !cover_ranges(coverage, cover) ||
+        !add_turns(coverage, &straight, cover))
+        return false;
     cover->flags = coverage->flags;
     return true;
 }

@@ -36,23 +36,46 @@ static int cover_at(const ElementRanges *covers, int count, const Poly *base) {
     return -1;
 }
 
-/// Stores side by side, at equal distances from 0 on, as one with a further range.
+/// Covers, all of the same ranges, in rows of `counts[0]` from 0 on, `steps[0]` apart, and of these `counts[1]`, `steps[1]` apart.
+typedef struct CoverGrid {
+    const Poly *steps[2];
+    int counts[2];
+} CoverGrid;
+
+static bool is_grid(Arena *arena, const ElementRanges *covers, int count,
+                    const ElementRanges *first, const CoverGrid *grid) {
+    for (int i = 0; i < grid->counts[0]; i++)
+        for (int k = 0; k < grid->counts[1]; k++) {
+            const Poly *at =
+                poly_add(arena, poly_multiply(arena, grid->steps[0], poly_constant(arena, i)),
+                         poly_multiply(arena, grid->steps[1], poly_constant(arena, k)));
+            int cover = cover_at(covers, count, at);
+            if (cover < 0 || !same_ranges(&covers[cover], first)) return false;
+        }
+    return true;
+}
+
+/// Stores side by side, at equal distances from 0 on, as one with a further range, or with two: the corners of a window.
 static bool join_covers(const StoredSearch *coverage, ElementRanges *covers, int count,
                         ElementRanges *all) {
     Arena *arena = coverage->arena;
     int first = cover_at(covers, count, poly_constant(arena, 0));
     if (first < 0) return false;
     *all = covers[first];
-    for (int i = 0; i < count; i++) {
-        const Poly *distance = covers[i].base;
-        bool is_row = i != first;
-        for (int k = 0; k < count && is_row; k++) {
-            int at =
-                cover_at(covers, count, poly_multiply(arena, distance, poly_constant(arena, k)));
-            is_row = at >= 0 && same_ranges(&covers[at], all);
+    for (int i = 0; i < count * count; i++) {
+        int row = i % count, column = i / count;
+        for (int rows = count; rows > 1; rows--) {
+            CoverGrid grid = {{covers[row].base, covers[column].base}, {rows, count / rows}};
+            bool is_row = rows == count;
+            if (row == first || count % rows || (is_row ? column != first : column == first) ||
+                !is_grid(arena, covers, count, &covers[first], &grid))
+                continue;
+            for (int k = 0; k < (is_row ? 1 : 2); k++)
+                if (!add_range(all, poly_text(coverage, grid.steps[k]),
+                               arena_printf(arena, "%d", grid.counts[k])))
+                    return false;
+            return true;
         }
-        if (is_row)
-            return add_range(all, poly_text(coverage, distance), arena_printf(arena, "%d", count));
     }
     return true;
 }

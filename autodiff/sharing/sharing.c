@@ -9,6 +9,7 @@
 #include "autodiff/addresses/digits.h"
 #include "autodiff/addresses/like_store.h"
 #include "autodiff/addresses/place.h"
+#include "autodiff/addresses/rotations.h"
 #include "autodiff/addresses/segments.h"
 #include "autodiff/addresses/told.h"
 #include "autodiff/rewrite/order.h"
@@ -200,7 +201,13 @@ static GradientSharing sharing_in(Differentiation *state, const SharingView *vie
                                   const Accumulation *statement, Op *op) {
     GradientSharing sharing = affine_sharing(state, view, statement, op);
     if (!sharing.is_private) sharing.is_private = digits_are_private(state->arena, view->axes, op);
-    return sharing;
+    if (sharing.is_private) return sharing;
+    Op *straight = access_straightened(state->arena, op).access;
+    if (!straight) return sharing;
+    GradientSharing plain = affine_sharing(state, view, statement, straight);
+    bool is_private = (plain.is_private && !plain.told_by[0]) ||
+                      digits_are_private(state->arena, view->axes, straight);
+    return is_private ? (GradientSharing){.is_private = true} : sharing;
 }
 
 /* ---- by the flags of a launch ---- */
@@ -408,6 +415,8 @@ typedef struct Two {
 static Pair pair_in(Differentiation *state, const SharingView *view, Two *two, Op *a, Op *b,
                     const Op *told_a, const Op *told_b) {
     if (digits_are_apart(state->arena, view->axes, a, b)) return PAIR_APART;
+    if (!told_a && !told_b && places_are_apart_by_strides(state->arena, view->axes, a, b))
+        return PAIR_APART;
     bool is_same = two->by_program && loops_are_alike(state, a, b, true);
     bool is_owned =
         told_a || told_b

@@ -123,6 +123,49 @@ def planes(m, n):
     return rand(m, 64, n, n)
 
 
+def pairs_swiglu(x):
+    return F.silu(x[..., ::2]) * x[..., 1::2]
+
+
+def keep_norm(x, r, keep, w, b, p=0.1):
+    s = torch.where(keep, x * (1 / (1 - p)), 0.0) + r
+    return F.layer_norm(s, s.shape[-1:], w, b), s
+
+
+def turn_pairs(x, cos, sin):
+    a, b = x[..., ::2], x[..., 1::2]
+    cos, sin = cos[None, :, None], sin[None, :, None]
+    return torch.stack((a * cos - b * sin, a * sin + b * cos), -1).flatten(-2)
+
+
+def triplets(a, p, n):
+    a, p, n = (t if t.dtype == torch.float64 else t.float() for t in (a, p, n))
+    near, far = ((a - t).square().sum(-1).add(1e-6).sqrt() for t in (p, n))
+    return F.relu(near - far + 1.0)
+
+
+def patches(x, p=16):
+    B, C, H, W = x.shape
+    return x.view(B, C, H // p, p, W // p, p).permute(0, 2, 4, 1, 3, 5).reshape(B, -1, C * p * p)
+
+
+def modulated(x, shift, scale):
+    return F.layer_norm(x, x.shape[-1:], eps=1e-6) * (1 + scale[:, None]) + shift[:, None]
+
+
+def pool_last(x):
+    return F.avg_pool2d(x.permute(0, 3, 1, 2), 2).permute(0, 2, 3, 1)
+
+
+def last_planes(m, n):
+    return rand(m, n, n, 96)
+
+
+def exact(x):
+    """What a loss in float32 takes of a narrow tensor."""
+    return x if x.dtype == torch.float64 else x.float()
+
+
 def ids(rows, vocab):
     return torch.randint(0, vocab, (rows,), device=DEVICE)
 
@@ -208,6 +251,38 @@ CASES = [
     ("further", "roll", of(BF), [3], "1", lambda x, s: torch.roll(x, -s, 1).square(), (37, 700), (16384, 4096)),
     ("further", "max_pool", lambda m, n: [planes(m, n)], None, "1", lambda x: F.max_pool2d(x, 2), (3, 18), (64, 128)),
     ("further", "pixel_shuffle", lambda m, n: [planes(m, n)], None, "1", lambda x: F.pixel_shuffle(x, 2), (3, 17), (64, 64)),
+    ("unseen", "mish", of(BF), None, "1", F.mish, (37, 700), (8192, 8192)),
+    ("unseen", "hardswish", of(BF), None, "1", F.hardswish, (37, 700), (8192, 8192)),
+    ("unseen", "swiglu_pairs", lambda m, n: [rand(m, 2 * n)], None, "1", pairs_swiglu, (37, 700), (16384, 4096)),
+    ("unseen", "glu_channels", lambda m, n: [rand(m, 2 * n, n)], None, "1", lambda x: F.glu(x, 1), (3, 37), (32, 1024)),
+    ("unseen", "instance_norm", lambda m, n: [planes(m, n), rand(64), rand(64)], None, "111", lambda x, w, b: F.instance_norm(x, weight=w, bias=b), (3, 37), (64, 128)),
+    ("unseen", "weight_norm", lambda m, n: [rand(m, n), rand(m)], None, "11", lambda v, g: g[:, None] * v / v.norm(dim=1, keepdim=True), (37, 700), (16384, 4096)),
+    ("unseen", "keep_add_norm", lambda m, n: [rand(m, n), rand(m, n), torch.rand(m, n, device=DEVICE) > 0.1, rand(n), rand(n)], None, "11011", keep_norm, (37, 700), (16384, 4096)),
+    ("unseen", "sum_middle", lambda m, n: [rand(m, 64, n)], None, "1", lambda x: x.square().sum(1), (3, 300), (64, 16384)),
+    ("unseen", "weighted_pool", lambda m, n: [rand(16, m, n), rand(16, m).softmax(-1)], None, "11", lambda x, p: (x * p[..., None]).sum(1), (70, 150), (1024, 4096)),
+    ("unseen", "channel_softmax", lambda m, n: [rand(m, 21, n, n)], None, "1", lambda x: x.softmax(1), (3, 17), (16, 512)),
+    ("unseen", "flip", of(BF), None, "1", lambda x: x.flip(1), (37, 2500), (16384, 4096)),
+    ("unseen", "cyclic_shift", lambda m, n: [last_planes(m, n)], [4, 4], "1", lambda x, h, w: torch.roll(x, (-h, -w), (1, 2)), (3, 9), (64, 112)),
+    ("unseen", "transpose", lambda m, n: [rand(8, m, n)], [0.125], "1", lambda x, s: (x * s).mT.contiguous(), (70, 150), (4096, 2048)),
+    ("unseen", "split_heads", lambda m, n: [rand(4, m, 16, n)], [0.125], "1", lambda x, s: (x * s).transpose(1, 2).contiguous(), (37, 60), (8192, 128)),
+    ("unseen", "pad", lambda m, n: [planes(m, n)], [1], "1", lambda x, p: F.pad(x, (p, p, p, p)), (3, 17), (64, 128)),
+    ("unseen", "repeat_kv", lambda m, n: [rand(4, 8, m, n)], [4], "1", lambda x, r: x.repeat_interleave(r, 1), (37, 60), (4096, 128)),
+    ("unseen", "bilinear", lambda m, n: [planes(m, n)], None, "1", lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"), (3, 17), (64, 64)),
+    ("unseen", "pool_last", lambda m, n: [last_planes(m, n)], None, "1", pool_last, (3, 18), (64, 112)),
+    ("unseen", "rope_pairs", lambda m, n: [rand(2, m, 32, n), rand(m, n // 2), rand(m, n // 2)], None, "100", turn_pairs, (37, 64), (4096, 128)),
+    ("unseen", "film", lambda m, n: [planes(m, n), rand(m, 64), rand(m, 64)], None, "111", lambda x, g, b: x * (1 + g[..., None, None]) + b[..., None, None], (3, 37), (64, 128)),
+    ("unseen", "tanh_gate", lambda m, n: [rand(m, n), rand(m, n), rand(1)], None, "111", lambda x, h, a: x + torch.tanh(a) * h, (37, 700), (16384, 4096)),
+    ("unseen", "bias_sigmoid_gate", lambda m, n: [rand(m, n), rand(m, n), rand(n)], None, "111", lambda x, r, b: r + F.silu(x + b), (70, 300), (16384, 4096)),
+    ("unseen", "expert_scale", lambda m, n: [rand(m, n), rand(m)], None, "11", lambda x, s: x * s[:, None], (37, 700), (16384, 4096)),
+    ("unseen", "triplet", of(BF, 3), None, "111", triplets, (37, 700), (16384, 2048)),
+    ("unseen", "l1_sum", of(BF, 2), None, "10", lambda x, t: F.smooth_l1_loss(exact(x), exact(t)), (37, 700), (16384, 4096)),
+    ("unseen", "log_sum_exp", of(BF), None, "1", lambda x: exact(x).logsumexp(-1), (37, 5000), (8192, 16384)),
+    ("unseen", "cumsum", of(BF), None, "1", lambda x: x.cumsum(-1), (37, 700), (16384, 4096)),
+    ("unseen", "patchify", lambda m, n: [rand(m, 3, n, n)], None, "1", patches, (3, 64), (256, 224)),
+    ("unseen", "embedding_bag", lambda m, n: [ids(m * 32, 32000).view(m, 32), rand(32000, n)], None, "01", lambda i, t: F.embedding_bag(i, t, mode="mean"), (37, 70), (4096, 1024)),
+    ("unseen", "token_sum", lambda m, n: [rand(8, m, n), rand(m, n), rand(8, n)], None, "111", lambda x, p, e: F.silu(x + p + e[:, None]), (37, 150), (4096, 2048)),
+    ("unseen", "modulate", lambda m, n: [rand(8, m, n), rand(8, n), rand(8, n)], None, "111", modulated, (37, 300), (4096, 1152)),
+    ("unseen", "polynomial", lambda m, n: [rand(m, n), rand(3, n)], None, "11", lambda x, w: w[0] + x * (w[1] + x * w[2]), (37, 300), (16384, 4096)),
 ]
 
 

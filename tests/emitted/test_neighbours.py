@@ -40,6 +40,17 @@ ATOMICS = {
         "overlapping": 1,
         "overlapping_rows": 1,
     },
+    "turned.py": {
+        "rolled": 0,
+        "rolled_back": 0,
+        "rolled_either_way": 0,
+        "windows": 0,
+        "flat_windows": 0,
+        "some": 1,  # rows that are shorter than what is read
+        "twice": 1,  # what is turned around, and itself
+        "corners": 0,
+        "pairs": 0,
+    },
     "own_slices.py": {
         "one_scale": 0,
         "scale_of_a_row": 0,
@@ -113,3 +124,25 @@ def test_weights_of_a_group_norm_have_a_slice_for_each_image() -> None:
     assert "atomic" not in text
     assert "slices = _slices(ctx.grid, (0,), weight_ptr, bias_ptr, most=65536, each=1)" in text
     assert "tl.store(dweight_base, dweight + dw)" in text
+
+
+def test_what_is_turned_around_is_stored_whole() -> None:
+    """No zeros first, unless the launch turns to numbers below 0."""
+    text = tad("--backward", f"{FOLDER}/turned.py:rolled_back").stdout
+    assert "tl.store(dx + x_offset + x_offsets, da, mask=x_mask)" in text
+    assert "(0, min(max(n - shift + 1, 0), 1))" in text
+    text = tad("--backward", f"{FOLDER}/turned.py:rolled_either_way").stdout
+    assert "stored=[(1, min(B, n)), (n, ctx.grid[0])]" in text
+
+
+def test_corners_of_a_window_are_stored_whole() -> None:
+    text = tad("--backward", f"{FOLDER}/turned.py:corners").stdout
+    assert "(2 * C, OW),\n                (C, 2),\n                (W * C, 2)," in text
+
+
+def test_pairs_of_neighbours_take_their_upstream_gradients_as_they_are() -> None:
+    """Of a row that has one element more, nothing is read back and no copy is made."""
+    text = tad("--backward", f"{FOLDER}/turned.py:pairs").stdout
+    backward = text[text.index("def pairs_backward") : text.index("class ")]
+    assert "barrier" not in backward
+    assert backward.count("tl.store") == 2

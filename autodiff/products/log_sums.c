@@ -1,5 +1,5 @@
 // What a sum is scaled by vanishes from its derivative (shift.c); from that of its logarithm, carried by a loop, it does not.
-#include "autodiff/addresses/log_sums.h"
+#include "autodiff/products/log_sums.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 // Inside autodiff/: loops that carry the logarithm of a sum, as loops that carry the sum.
-#ifndef TAD_AUTODIFF_ADDRESSES_LOG_SUMS_H
-#define TAD_AUTODIFF_ADDRESSES_LOG_SUMS_H
+#ifndef TAD_AUTODIFF_PRODUCTS_LOG_SUMS_H
+#define TAD_AUTODIFF_PRODUCTS_LOG_SUMS_H
 
 #include "analysis/ir/ir.h"
 

@@ -1,0 +1,318 @@
+// From an address in which digits are turned around to one in which they are not.
+#include "autodiff/addresses/rotations.h"
+
+#include "analysis/addresses/affine.h"
+#include "analysis/addresses/affine_axes.h"
+#include "analysis/build/infer.h"
+#include "autodiff/addresses/place.h"
+#include "autodiff/rewrite/rewrite.h"
+
+enum { MOST_STEPS = 256 };  // an address has few terms; one that doubles itself is not understood
+
+/// `number // low % extent`
+typedef struct PartOf {
+    Value *number;
+    const Poly *low, *extent;  // extent NULL: as many as there are
+} PartOf;
+
+typedef struct Straightening {
+    Arena *arena;
+    Former *former;
+    Op *access;
+    int steps;
+    Value *turned[MOST_ROTATIONS];  // the remainders
+    Value *plain[MOST_ROTATIONS];   // what they turn around
+    const Poly *least[MOST_ROTATIONS];
+    int count;
+} Straightening;
+
+/* ---- numbers ---- */
+
+/// A number of the launch; NULL for others.
+static const Poly *fixed_number(const Straightening *work, Value *value) {
+    Affine form = affine_by(work->former, value);
+    if (!form.known || form.wrapped) return NULL;
+    for (int i = 0; i < form.rank; i++)
+        if (!poly_is_zero(form.lane[i])) return NULL;
+    return poly_is_fixed(work->arena, form.base) ? form.base : NULL;
+}
+
+static const Poly *divisor_of(const Straightening *work, const Value *value) {
+    if (!value->op || (value->op->code != OP_FLOORDIV && value->op->code != OP_MOD)) return NULL;
+    const Poly *divisor = fixed_number(work, value->op->operands[1]);
+    const Poly *rest =
+        divisor ? poly_subtract(work->arena, divisor, poly_constant(work->arena, 1)) : NULL;
+    return poly_is_nonnegative(work->arena, rest) ? divisor : NULL;
+}
+
+static bool is_form(const Op *op) {
+    bool is_tile = op->code == OP_BROADCAST_TO || op->code == OP_EXPAND_DIMS;
+    return is_tile || op->code == OP_TILE_INDEX || op_keeps_numbers(op);
+}
+
+/// What a cast or a broadcast makes of another value, and what a row or a column of tiles is computed as.
+static Value *without_form(Value *value) {
+    while (value->op && is_form(value->op)) value = value->op->operands[0];
+    return value;
+}
+
+static bool is_never_negative(Straightening *work, Value *value);
+
+/// A term of a sum of indices and their strides. What a caller adds (a shift) may be below 0.
+static bool is_index(Straightening *work, const Value *whole, const Monomial *term) {
+    bool is_fixed = true, is_written = true;
+    for (int i = 0; i < term->atom_count; i++) {
+        Value *atom = term->atoms[i];
+        if (value_is_of_parameters(atom)) {
+            is_written = is_written && atom->type.is_constexpr;
+            continue;
+        }
+        is_fixed = false;
+        if (atom == whole || !is_never_negative(work, atom)) return false;
+    }
+    return !is_fixed || is_written;
+}
+
+/// Whether a number is 0 or more whatever program, lane and iteration it is of, if all sizes are at least 1.
+static bool is_never_negative(Straightening *work, Value *value) {
+    value = without_form(value);
+    if (work->steps++ >= MOST_STEPS || value_may_wrap(value)) return false;
+    if (divisor_of(work, value)) return is_never_negative(work, value->op->operands[0]);
+    if (value_is_program_id(value, -1)) return true;
+    Affine form = affine_by(work->former, value);
+    if (!form.known || form.wrapped || !poly_is_nonnegative(work->arena, form.base)) return false;
+    for (int i = 0; i < form.rank; i++)
+        if (!poly_is_nonnegative(work->arena, form.lane[i])) return false;
+    for (int t = 0; t < form.base->count; t++)
+        if (!is_index(work, value, &form.base->terms[t])) return false;
+    return true;
+}
+
+static bool find_chain(const Straightening *work, Value *value, PartOf *chain) {
+    value = without_form(value);
+    const Poly *divisor = divisor_of(work, value);
+    if (!divisor) {
+        *chain = (PartOf){.number = value, .low = poly_constant(work->arena, 1)};
+        return true;
+    }
+    if (!find_chain(work, value->op->operands[0], chain)) return false;
+    const Poly *parts =
+        chain->extent ? poly_divide_exact(work->arena, chain->extent, divisor) : NULL;
+    if (chain->extent && !parts) return false;
+    if (value->op->code == OP_MOD) {
+        chain->extent = divisor;
+        return true;
+    }
+    chain->low = poly_multiply(work->arena, chain->low, divisor);
+    chain->extent = parts;
+    return chain->low != NULL;
+}
+
+/* ---- the rest of the address ---- */
+
+static bool is_source(const Op *op) { return op->code == OP_PROGRAM_ID || op->code == OP_ARANGE; }
+
+/// Lanes may be the same as any other lanes, and so may programs along one axis.
+static bool are_alike(const Op *a, const Op *b) {
+    int64_t axis, other;
+    if (a->code != b->code) return false;
+    return a->code != OP_PROGRAM_ID || !value_is_int(a->operands[0], &axis) ||
+           !value_is_int(b->operands[0], &other) || axis == other;
+}
+
+/// Whether a number is made of the source, or of what may be the same.
+static bool is_made_of(Straightening *work, const Value *value, const Value *source) {
+    if (!value || value == source) return true;
+    if (work->steps++ >= MOST_STEPS) return true;
+    const Op *op = value->op;
+    if (!op) return false;
+    if (is_source(op)) return source->op && are_alike(source->op, op);
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i] && is_made_of(work, op->operands[i], source)) return true;
+    return op->region_count > 0;
+}
+
+/// Whether two numbers have a source in common.
+static bool share_sources(Straightening *work, const Value *a, const Value *b) {
+    if (a == b || work->steps++ >= MOST_STEPS) return true;
+    if (!a->op || is_source(a->op))
+        return (a->op || value_is_loop_variable(a)) && is_made_of(work, b, a);
+    for (int i = 0; i < a->op->operand_count; i++)
+        if (a->op->operands[i] && share_sources(work, a->op->operands[i], b)) return true;
+    return a->op->region_count > 0;
+}
+
+/// Whether two digits of one number have no part of it in common.
+static bool chains_are_apart(Arena *arena, const PartOf *a, const PartOf *b) {
+    for (int i = 0; i < 2; i++) {
+        const PartOf *low = i ? b : a, *high = i ? a : b;
+        const Poly *end = low->extent ? poly_multiply(arena, low->low, low->extent) : NULL;
+        if (end && poly_divide_exact(arena, high->low, end)) return true;
+    }
+    return false;
+}
+
+static bool is_sum(const Op *op) { return op->code == OP_ADD || op->code == OP_SUB; }
+
+/// Whether a value is a sum or a product, or the same number in another form.
+static bool is_formed(Value *value) {
+    const Op *op = value->op;
+    return op && (is_sum(op) || op->code == OP_MUL ||
+                  (without_form(value) != value && op->code != OP_TILE_INDEX));
+}
+
+static int turn_of(const Straightening *work, const Value *value) {
+    for (int i = 0; i < work->count; i++)
+        if (work->turned[i] == value) return i;
+    return -1;
+}
+
+/// Whether what a value of the address moves with is nothing that the digit is made of, but for other digits of the same number.
+static bool leaves_digit(Straightening *work, Value *value, int turn, const PartOf *digit) {
+    int other = turn_of(work, value);
+    if (other == turn) return true;
+    if (other >= 0) value = work->plain[other];
+    value = without_form(value);
+    if (work->steps++ >= MOST_STEPS || value == digit->number) return false;
+    if (!value->op) return !is_made_of(work, digit->number, value);
+    if (divisor_of(work, value)) {
+        PartOf chain;
+        if (!find_chain(work, value, &chain)) return false;
+        if (chain.number == digit->number) return chains_are_apart(work->arena, &chain, digit);
+        return !share_sources(work, chain.number, digit->number);
+    }
+    if (!is_formed(value)) return !share_sources(work, value, digit->number);
+    for (int i = 0; i < value->op->operand_count; i++)
+        if (value->op->operands[i] && !leaves_digit(work, value->op->operands[i], turn, digit))
+            return false;
+    return true;
+}
+
+/* ---- what is turned around ---- */
+
+/// Whether the mask of the access, or the tile's size, keeps a lane that steps by 1 below `modulus`.
+static bool is_lane_below(Straightening *work, Value *value, const Poly *modulus) {
+    Affine form = affine_by(work->former, value);
+    int lane = -1;
+    int64_t one;
+    if (!form.known || form.wrapped || !value->type.rank) return false;
+    for (int i = 0; i < form.rank; i++) {
+        if (poly_is_zero(form.lane[i])) continue;
+        if (lane >= 0 || !poly_is_constant(form.lane[i], &one) || one != 1) return false;
+        lane = i;
+    }
+    if (lane < 0) return false;
+    const Poly *dim = value->type.dims[lane];
+    if (poly_is_zero(form.base) && dim && poly_equal(dim, modulus)) return true;
+    int rank = work->access->operands[0]->type.rank;
+    LaneBound bound = access_lane_bound(work->arena, work->access, lane + rank - form.rank);
+    return bound.bound && poly_equal(bound.bound, modulus) && poly_equal(bound.start, form.base) &&
+           is_never_negative(work, value);
+}
+
+/// A number without the numbers of the launch that are added to it, which `by` gets.
+static Value *without_shift(const Straightening *work, Value *value, const Poly **by) {
+    *by = poly_constant(work->arena, 0);
+    for (const Op *op = value->op; op && is_sum(op); op = value->op) {
+        int side = op->code == OP_ADD && fixed_number(work, op->operands[0]) ? 0 : 1;
+        const Poly *fixed = fixed_number(work, op->operands[side]);
+        if (!fixed || value_may_wrap(value) ||
+            op->operands[1 - side]->type.rank != value->type.rank)
+            break;
+        *by = op->code == OP_ADD ? poly_add(work->arena, *by, fixed)
+                                 : poly_subtract(work->arena, *by, fixed);
+        value = op->operands[1 - side];
+    }
+    return value;
+}
+
+/// The digit or the lane that a remainder turns around, or NULL; `least`: where that is not below 0, it comes to the numbers from 0 on.
+static Value *turned_around(Straightening *work, Value *value, const Poly **least) {
+    Arena *arena = work->arena;
+    const Poly *modulus = divisor_of(work, value), *by;
+    if (!modulus || value->op->code != OP_MOD || value_may_wrap(value)) return NULL;
+    Value *plain = without_shift(work, value->op->operands[0], &by), *digit = without_form(plain);
+    bool is_remainder =
+        digit->op && digit->op->code == OP_MOD && poly_equal(divisor_of(work, digit), modulus);
+    if (poly_is_zero(by) || fixed_number(work, plain)) return NULL;
+    // `((c + shift) % n + n) % n`: what the inner one comes to are as many numbers in a row.
+    const Poly *inner;
+    Value *within = is_remainder && digit->type.rank == value->type.rank
+                        ? turned_around(work, digit, &inner)
+                        : NULL;
+    *least = by;
+    if (within)
+        *least = poly_subtract(arena, poly_add(arena, by, poly_constant(arena, 1)), modulus);
+    if (within) return within;
+    bool is_digit =
+        is_remainder ? is_never_negative(work, digit) : is_lane_below(work, plain, modulus);
+    return is_digit ? plain : NULL;
+}
+
+static void find_turns(Straightening *work, Value *value) {
+    const Op *op = value->op;
+    const Poly *least;
+    if (!op || work->steps++ >= MOST_STEPS || work->count == MOST_ROTATIONS) return;
+    if (op->code == OP_MOD) {
+        int known = turn_of(work, value);
+        Value *plain = known < 0 ? turned_around(work, value, &least) : NULL;
+        if (!plain || plain->type.rank != value->type.rank) return;
+        work->turned[work->count] = value;
+        work->least[work->count] = least;
+        work->plain[work->count++] = plain;
+        return;
+    }
+    for (int i = 0; is_formed(value) && i < op->operand_count; i++)
+        if (op->operands[i]) find_turns(work, op->operands[i]);
+}
+
+/* ---- the address without it ---- */
+
+static Value *straight(Straightening *work, Value *value) {
+    int turn = turn_of(work, value);
+    if (turn >= 0) return work->plain[turn];
+    if (!is_formed(value) || work->steps++ >= MOST_STEPS) return value;
+    Op *op = NULL;
+    for (int i = 0; i < value->op->operand_count; i++) {
+        Value *old = value->op->operands[i], *made = old ? straight(work, old) : NULL;
+        if (made == old) continue;
+        if (!op) {
+            op = ARENA_NEW(work->arena, Op);
+            *op = *value->op;
+            op->operands = ARENA_ARRAY(work->arena, Value *, op->operand_count);
+            for (int k = 0; k < op->operand_count; k++) op->operands[k] = value->op->operands[k];
+        }
+        op->operands[i] = made;
+    }
+    if (!op) return value;
+    Value *result = ARENA_NEW(work->arena, Value);
+    *result = *value;
+    result->op = op;
+    op->results = ARENA_ARRAY(work->arena, Value *, 1);
+    op->results[0] = result;
+    return result;
+}
+
+Straightened access_straightened(Arena *arena, Op *access) {
+    Straightening work = {.arena = arena, .former = former_new(arena), .access = access};
+    Straightened none = {0};
+    Value *address = access->operands[0];
+    if (address->type.kind != TYPE_POINTER) return none;
+    find_turns(&work, address);
+    for (int i = 0; i < work.count; i++) {
+        PartOf chain;
+        work.steps = 0;
+        if (!find_chain(&work, work.plain[i], &chain) || !leaves_digit(&work, address, i, &chain))
+            return none;
+    }
+    work.steps = 0;
+    Value *pointer = work.count ? straight(&work, address) : address;
+    if (pointer == address || work.steps >= MOST_STEPS) return none;
+    Straightened found = {.access = ARENA_NEW(arena, Op), .count = work.count};
+    *found.access = *access;
+    found.access->operands = ARENA_ARRAY(arena, Value *, access->operand_count);
+    for (int i = 0; i < access->operand_count; i++) found.access->operands[i] = access->operands[i];
+    found.access->operands[0] = pointer;
+    for (int i = 0; i < work.count; i++) found.least[i] = work.least[i];
+    return found;
+}

@@ -175,12 +175,29 @@ static void request_answer(RpcServer *server, const RpcRequest *request) {
     }
 }
 
+/// Under the lock: until there is a request, or none will come. Who waits for long gives memory of the GPU back.
+static void wait_for_request(RpcServer *server) {
+    enum { REST_SECONDS = 2 };
+    while (!server->first && !server->is_ending) {
+        struct timespec until;
+        if (!device_holds_spare()) {
+            pthread_cond_wait(&server->changed, &server->lock);
+            continue;
+        }
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += REST_SECONDS;
+        if (pthread_cond_timedwait(&server->changed, &server->lock, &until) == 0) continue;
+        pthread_mutex_unlock(&server->lock);
+        device_rest();
+        pthread_mutex_lock(&server->lock);
+    }
+}
+
 static void *work(void *context) {
     RpcServer *server = context;
     for (;;) {
         pthread_mutex_lock(&server->lock);
-        while (!server->first && !server->is_ending)
-            pthread_cond_wait(&server->changed, &server->lock);
+        wait_for_request(server);
         RpcRequest *request = server->first;
         if (request) server->first = request->next;
         if (!server->first) server->last = NULL;

@@ -9,7 +9,7 @@
 enum {
     TASK_BLOCKS_PER_PROCESSOR = 2,
     TASK_THREADS = 256,
-    TASK_NUMBERS = 7,  // that each thread hands back
+    TASK_NUMBERS = 7,  // that each block hands back
     ROOM_BLOCKS_PER_PROCESSOR = 8,
     ROOM_LEAST_BLOCKS_PER_PROCESSOR = 2,
     LAUNCH_LEAST_THREADS = 32,
@@ -72,7 +72,7 @@ static const char *const task_text[] = {
     "KERNEL void tad_task(TadTask *task) {\n"
     "    const long long threads = (long long)gridDim.x * blockDim.x;\n"
     "    const long long thread = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n"
-    "    double *data = (double *)task->data, *results = (double *)task->results + 7 * thread + 1;\n"
+    "    double *data = (double *)task->data, *results = (double *)task->results;\n"
     "    unsigned char *marks = (unsigned char *)task->marks;\n"
     "    const TadWord *users = (const TadWord *)task->users;\n"
     "    double sum = 0, size = 0, square = 0, largest = 0, beyond = 0, infinite = 0, written = 0;\n"
@@ -97,7 +97,7 @@ static const char *const task_text[] = {
     "            const int mark = marks ? marks[i] : 1, counts = task->written_only ? mark & 2 : mark;\n"
     "            written += (mark & 2) != 0;\n"
     "            if (!counts) {\n"
-    "                if (!(fabs(number) <= beyond)) beyond = fabs(number);\n"
+    "                if (!(fabs(number) <= beyond || isnan(beyond))) beyond = fabs(number);\n"
     "                continue;\n"
     "            }\n"
     "            const double weight = task->weight_kind < 0 ? tad_component(task, offset) : tad_content(task, offset);\n"
@@ -108,9 +108,20 @@ static const char *const task_text[] = {
     "        }\n"
     "    }\n"
     "    if (task->what != 5) return;\n"
-    "    if (thread == 0) results[-1] = (double)threads;\n"
-    "    results[0] = sum, results[1] = size, results[2] = square, results[3] = largest;\n"
-    "    results[4] = beyond, results[5] = infinite, results[6] = written;\n"
+    "    __shared__ double parts[7 * 256];\n"
+    "    double *part = parts + 7 * threadIdx.x;\n"
+    "    part[0] = sum, part[1] = size, part[2] = square, part[3] = largest;\n"
+    "    part[4] = beyond, part[5] = infinite, part[6] = written;\n"
+    "    __syncthreads();\n"
+    "    for (int k = threadIdx.x; k < 7; k += blockDim.x) {\n"
+    "        double all = 0;\n"
+    "        for (unsigned i = 0; i < blockDim.x; i++) {\n"
+    "            const double one = parts[7 * i + k];\n"
+    "            if (k != 3 && k != 4) all += one;\n"
+    "            else if (!(one <= all || isnan(all))) all = one;\n"
+    "        }\n"
+    "        results[7 * blockIdx.x + k] = all;\n"
+    "    }\n"
     "}\n",
 };
 
@@ -162,8 +173,8 @@ static Error dense_begin(DenseMemory *dense, const CudaCall *calls, int count) {
     prepare(dense, text, calls, count);
     error = device_kernel(device, dense->arena, text, "tad_task", false, &dense->task);
     if (!error) error = take(dense, sizeof(DenseTask), &dense->task_at);
-    int64_t threads = (int64_t)dense->task_blocks * TASK_THREADS;
-    if (!error) error = take(dense, (1 + threads * TASK_NUMBERS) * 8, &dense->results);
+    if (!error)
+        error = take(dense, (int64_t)dense->task_blocks * TASK_NUMBERS * 8, &dense->results);
     return error;
 }
 
@@ -408,13 +419,11 @@ Error dense_sum(DenseMemory *dense, const VirtualMemory *memory, const DenseTerm
     Error error = run_task(dense, own, &task);
     if (error) return error;
     Arena *scratch = arena_new();
-    int64_t threads = (int64_t)dense->task_blocks * TASK_THREADS, ran = 0;
-    double *numbers = ARENA_ARRAY(scratch, double, 1 + threads * TASK_NUMBERS);
-    error = device_take(dense->device, dense->arena, dense->results, numbers,
-                        (size_t)((1 + threads * TASK_NUMBERS) * 8));
-    if (!error) ran = (int64_t)numbers[0];
-    for (int64_t i = 0; i < ran && i < threads; i++) {
-        const double *own_numbers = numbers + 1 + i * TASK_NUMBERS;
+    int64_t count = (int64_t)dense->task_blocks * TASK_NUMBERS;
+    double *numbers = ARENA_ARRAY(scratch, double, count);
+    error = device_take(dense->device, dense->arena, dense->results, numbers, (size_t)(count * 8));
+    for (int64_t i = 0; i < count && !error; i += TASK_NUMBERS) {
+        const double *own_numbers = numbers + i;
         sum->sum += own_numbers[0];
         sum->size += own_numbers[1];
         sum->square += own_numbers[2];

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <time.h>
 
+#include "gpu-runner/cuda/spare.h"
 #include "gpu-runner/interp/budget.h"
 
 enum {
@@ -202,10 +203,13 @@ Error device_kernel(Device *device, Arena *arena, const char *text, const char *
 }
 
 Error device_allocate(Device *device, Arena *arena, size_t size_bytes, uint64_t *address) {
-    const Driver *driver = &device->driver;
+    double since = clock_seconds();
     *address = 0;
-    return told(device, arena, driver->memory_allocate(address, size_bytes),
-                arena_printf(arena, "taking %.1f MiB of the GPU", (double)size_bytes / (1 << 20)));
+    int code = spare_take(&device->driver, size_bytes, address);
+    return spend(
+        &spent.allocating, since,
+        told(device, arena, code,
+             arena_printf(arena, "taking %.1f MiB of the GPU", (double)size_bytes / (1 << 20))));
 }
 
 Error device_copy(Device *device, Arena *arena, const void *data, size_t size_bytes,
@@ -222,7 +226,15 @@ Error device_take(Device *device, Arena *arena, uint64_t address, void *data, si
 }
 
 void device_release(Device *device, uint64_t address) {
-    if (address && !device->lost) device->driver.memory_free(address);
+    double since = clock_seconds();
+    if (address && !device->lost) spare_give(&device->driver, address);
+    spend(&spent.allocating, since, NULL);
+}
+
+bool device_holds_spare(void) { return spare_is_there() && !opened.lost; }
+
+void device_rest(void) {
+    if (device_holds_spare()) spare_free(&opened.driver);
 }
 
 void device_limit(double deadline) { wish.deadline = deadline; }

@@ -27,8 +27,9 @@ typedef struct Device {
 
 /// What this process spent seconds on, from its start.
 typedef struct DeviceTimes {
-    double opening;    // libraries and the context
-    double compiling;  // as long as somebody waited
+    double opening;     // libraries and the context
+    double compiling;   // as long as somebody waited
+    double allocating;  // memory of the GPU, and freeing it
     double copying;
     double running;  // kernels, from their launch to their end
 } DeviceTimes;
@@ -78,7 +79,11 @@ Error device_allocate(Device *device, Arena *arena, size_t size_bytes, uint64_t 
 Error device_copy(Device *device, Arena *arena, const void *data, size_t size_bytes,
                   uint64_t address);
 Error device_take(Device *device, Arena *arena, uint64_t address, void *data, size_t size_bytes);
+/// Gives memory back, for whoever asks for as much next.
 void device_release(Device *device, uint64_t address);
+/// Whether such memory is kept, which no other process can have; and its end.
+bool device_holds_spare(void);
+void device_rest(void);
 /// Runs `blocks` blocks of `threads` threads, with the one address that our kernels take, and waits for them.
 Error device_launch(Device *device, Arena *arena, const DeviceKernel *kernel, unsigned blocks,
                     unsigned threads, uint64_t argument);

@@ -18,6 +18,9 @@ typedef struct Executor {
         footprint;  // what the forward touches, where perturbed ones run on the GPU (Problem.cuda); or NULL
     const struct Execution *
         traced;  // a forward and backward whose programs do not meet: others run on the GPU, too; or NULL
+    const struct Execution *
+        forward;  // the unmoved forward of `forward_of`, once it ran in memory that yields no zeros: others begin with a copy; or NULL
+    const PlanConfiguration *forward_of;
     bool in_order;     // on the GPU one program runs after the other: some meet
     bool zeros_yield;  // as memory's
     bool adds_whole;   // one program has all of a gradient's sum: it is not in parts
@@ -58,6 +61,7 @@ Execution execution_new(const Executor *executor, const Perturbation *perturbati
 /// The forward's arguments, for interp_launch or interp_begin.
 Tile **execution_arguments(Executor *executor, Execution *execution,
                            const Perturbation *perturbation);
+/// Where the unmoved forward ran before (`executor->forward`) its memory is copied, and its steps are paid for again.
 Execution execution_forward(Executor *executor, const Perturbation *perturbation);
 /// The forward as it is, on the GPU of this process; where it cannot run there, in the interpreter. Buffers say how large they are.
 Execution execution_on_gpu(Executor *executor, CudaUse *use);

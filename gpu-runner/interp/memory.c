@@ -24,6 +24,36 @@ MemoryBuffer *memory_add(VirtualMemory *memory, const char *name, DTypeCode dtyp
     return buffer;
 }
 
+static Map pages_copy(Arena *arena, const Map *pages) {
+    Map copies = map_new(arena);
+    Page *room = ARENA_ARRAY(arena, Page, pages->count + 1);
+    for (int i = 0; i < pages->count; i++) {
+        room[i] = *(const Page *)pages->entries[i].value;
+        room[i].tangent = NULL;
+        map_set_number(&copies, pages->entries[i].number, &room[i]);
+    }
+    return copies;
+}
+
+VirtualMemory *memory_copy(Arena *arena, const VirtualMemory *memory) {
+    VirtualMemory *copy = ARENA_NEW(arena, VirtualMemory);
+    *copy = *memory;
+    copy->arena = arena;
+    copy->buffers.items = ARENA_ARRAY(arena, MemoryBuffer *, memory->buffers.count + 1);
+    copy->buffers.capacity = memory->buffers.count + 1;
+    for (LIST_EACH(int, i, memory->buffers)) {
+        MemoryBuffer *buffer = ARENA_NEW(arena, MemoryBuffer);
+        *buffer = *memory->buffers.items[i];
+        buffer->pages = pages_copy(arena, &buffer->pages);
+        buffer->last = NULL;
+        copy->buffers.items[i] = buffer;
+    }
+    memset(&copy->findings, 0, sizeof copy->findings);
+    for (LIST_EACH(int, i, memory->findings))
+        LIST_PUSH(arena, &copy->findings, memory->findings.items[i]);
+    return copy;
+}
+
 /// The buffer of an address, or NULL.
 static MemoryBuffer *memory_buffer(const VirtualMemory *memory, int64_t address) {
     int64_t id = address >> 48;

@@ -139,6 +139,9 @@ typedef struct VirtualMemory {
 } VirtualMemory;
 
 VirtualMemory *memory_new(Arena *arena);
+/// Buffers of the same numbers with what they hold and who touched it, tangents left out. Names and sentences are shared: `memory` is to
+/// outlive the copy.
+VirtualMemory *memory_copy(Arena *arena, const VirtualMemory *memory);
 MemoryBuffer *memory_add(VirtualMemory *memory, const char *name, DTypeCode dtype, Content content);
 
 /// Addresses: buffer id in the top bits, element offset below, so that pointer arithmetic is integer arithmetic.

@@ -653,6 +653,8 @@ CheckResult check_configuration(Arena *arena, const Problem *problem) {
     result.stores_twice = memory && memory->overwritten && !memory->overwritten_by_two;
     bool is_usable = forward_is_usable(&checker);
     if (is_usable && problem->cuda) use_gpu(&checker);
+    checker.executor.forward = is_usable ? &checker.forward : NULL;
+    checker.executor.forward_of = problem->configuration;
     if (is_usable && !is_needed(problem, checker.forward.memory->steps))
         result.status = CHECK_REDUNDANT;
     else if (is_usable && stays_the_same(&checker))

@@ -730,7 +730,8 @@ static Error prepare(Gradcheck *check) {
         if (!check->before) return error;
     }
     LowerOptions options = {0};
-    check->symbolic = lower_kernel(arena, check->forward, &options, &check->sources->diagnostics);
+    Diagnostics diagnostics = {.arena = arena};
+    check->symbolic = lower_kernel(arena, check->forward, &options, &diagnostics);
     const Json *inputs = json_get(params, "inputs");
     check->input_count = inputs && inputs->kind == JSON_ARRAY ? inputs->count : 0;
     check->inputs = ARENA_ARRAY(arena, InputSummary, check->input_count + 1);
@@ -869,7 +870,7 @@ Json *request_gradcheck(Arena *arena, const Json *params, const atomic_bool *can
     check.budget = (Budget){.deadline = check.started + check.most_seconds, .cancelled = cancelled};
     if (device_is_wanted()) device_limit(check.budget.deadline);
     check.need = (Need){is_needed, &check};
-    check.sources = sources_new(arena, params);
+    check.sources = sources_borrow(params);
     check.configurations = json_array(arena);
     check.discarded = json_array(arena);
     check.findings = json_array(arena);
@@ -891,6 +892,6 @@ Json *request_gradcheck(Arena *arena, const Json *params, const atomic_bool *can
         else
             result = result_json(&check);
     }
-    sources_free(check.sources);
+    sources_return(check.sources);
     return result;
 }

@@ -351,10 +351,11 @@ static Json *plan_first(Plan *plan, const Json *params, Error *error) {
     plan->kernel = sources_kernel(plan->sources, params, error);
     if (!plan->kernel) return NULL;
     LowerOptions options = {0};
+    Diagnostics diagnostics = {.arena = plan->arena};
     SpecRequest request = {
         .module = plan->kernel->module,
         .kernel = plan->kernel,
-        .symbolic = lower_kernel(plan->arena, plan->kernel, &options, &plan->sources->diagnostics),
+        .symbolic = lower_kernel(plan->arena, plan->kernel, &options, &diagnostics),
         .comment = timing_text(plan->arena, json_get_string(spec, "text", NULL)),
         .pyproject = pyproject && pyproject->kind != JSON_NULL ? pyproject : NULL,
         .uses_launchers = json_get_bool(spec, "launchers", true),

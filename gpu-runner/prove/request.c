@@ -26,25 +26,30 @@ static const Module *resolve(void *context, const Source *from, Str dotted, int 
 Sources *sources_new(Arena *arena, const Json *params) {
     Sources *sources = ARENA_NEW(arena, Sources);
     sources->arena = arena;
-    sources->modules = json_get(params, "modules");
-    if (sources->modules && sources->modules->kind != JSON_ARRAY) sources->modules = NULL;
-    sources->by_path = map_new(arena);
+    const Json *modules = json_get(params, "modules");
+    if (modules && modules->kind == JSON_ARRAY) sources->modules = json_copy(arena, modules);
     sources->building = map_new(arena);
+    sources->lowered = map_new(arena);
     sources->resolver = (Resolver){resolve, sources};
-    sources->diagnostics.arena = arena;
     return sources;
 }
 
 Module *sources_module(Sources *sources, const char *path, Str text) {
-    Module *known = map_get(&sources->by_path, str_from(path));
-    if (known && str_equal(known->source->text, text)) return known;
-    Source *source = source_new(sources->arena, path, text);
-    map_set(&sources->building, str_from(path), source);
-    Module *module =
-        module_build(sources->arena, source, &sources->resolver, &sources->diagnostics);
-    map_set(&sources->building, str_from(path), NULL);
-    map_set(&sources->by_path, str_from(path), module);
-    LIST_PUSH(sources->arena, &sources->built, module);
+    for (LIST_EACH(int, i, sources->built)) {
+        Module *known = sources->built.items[i];
+        if (strcmp(known->source->path, path) == 0 && str_equal(known->source->text, text))
+            return known;
+    }
+    Arena *arena = sources->arena;
+    Str own = {arena_strndup(arena, text.data, text.size), text.size};
+    Source *source = source_new(arena, arena_strdup(arena, path), own);
+    map_set(&sources->building, str_from(source->path), source);
+    Diagnostics diagnostics = {.arena = arena};
+    sources->depth++;
+    Module *module = module_build(arena, source, &sources->resolver, &diagnostics);
+    sources->depth--;
+    map_set(&sources->building, str_from(source->path), NULL);
+    LIST_PUSH(arena, &sources->built, module);
     return module;
 }
 
@@ -72,27 +77,151 @@ void sources_free(Sources *sources) {
     for (LIST_EACH(int, i, sources->built)) module_release(sources->built.items[i]);
 }
 
-Function *lower_concrete(Sources *sources, const FunctionDefinition *definition,
-                         const Binding *bindings, int count, Error *error) {
-    sources->refusal = DIAGNOSTIC_COUNT;
-    Diagnostics diagnostics = {.arena = sources->arena};
-    LowerOptions options = {.bindings = bindings, .binding_count = count, .unroll_static = true};
-    Function *function = lower_kernel(sources->arena, definition, &options, &diagnostics);
-    if (!function) {
-        *error = arena_printf(sources->arena, "`%.*s` does not lower", STR_ARGS(definition->name));
-        return NULL;
+// --- kept for the next request ------------------------------------------------------------------------------------------
+
+static Sources *kept;  // of the thread that does requests
+static bool is_lent;   // to a request that did not get to its end, where another one asks
+
+static const char *texts_of(Arena *arena, const Json *params) {
+    static const char *const of_request[] = {"path", "source", "before", "modules"};
+    static const char *const of_backward[] = {"source", "joined"};
+    const Json *backward = json_get(params, "backward");
+    Json *texts = json_array(arena);
+    for (size_t i = 0; i < sizeof of_request / sizeof *of_request; i++) {
+        const Json *text = json_get(params, of_request[i]);
+        json_push(texts, text ? json_copy(arena, text) : json_null(arena));
     }
-    for (LIST_EACH(int, i, diagnostics.list)) {
+    for (size_t i = 0; i < sizeof of_backward / sizeof *of_backward; i++) {
+        const Json *text = json_get(backward, of_backward[i]);
+        json_push(texts, text ? json_copy(arena, text) : json_null(arena));
+    }
+    return json_print(arena, texts, false);
+}
+
+static void kept_free(void) {
+    if (!kept) return;
+    sources_free(kept);
+    arena_free(kept->arena);
+    kept = NULL;
+}
+
+Sources *sources_borrow(const Json *params) {
+    Arena *arena = arena_new();
+    const char *texts = texts_of(arena, params);
+    if (is_lent || !kept || strcmp(kept->texts, texts) != 0) {
+        kept_free();
+        kept = sources_new(arena, params);
+        kept->texts = texts;
+    } else {
+        arena_free(arena);
+    }
+    is_lent = true;
+    return kept;
+}
+
+void sources_return(Sources *sources) {
+    static const size_t MOST_BYTES = (size_t)64 << 20;
+    is_lent = false;
+    // what a bug of ours left half built is not used again
+    if (sources == kept && (sources->depth || arena_bytes(sources->arena) > MOST_BYTES))
+        kept_free();
+}
+
+// --- concrete kernels ---------------------------------------------------------------------------------------------------
+
+/// What lower_concrete came to.
+typedef struct LoweredKernel {
+    Function *function;
+    Error error;
+    DiagnosticId refusal;
+} LoweredKernel;
+
+/// All that tells constants apart: 1 is not True here.
+static void write_constant(Buffer *key, const Constant *constant) {
+    buffer_printf(key, "%d %lld %a %d.%d.%d %d %p %d %zu:%.*s(", (int)constant->kind,
+                  (long long)constant->integer, constant->number, (int)constant->dtype.code,
+                  constant->dtype.parameter, (int)constant->dtype.parameter_class,
+                  constant->is_pointer, (const void *)constant->function, (int)constant->op,
+                  constant->string.size, STR_ARGS(constant->string));
+    for (int i = 0; i < constant->item_count; i++) write_constant(key, &constant->items[i]);
+    buffer_printf(key, ")");
+}
+
+static Str lowering_key(Arena *arena, const FunctionDefinition *definition, const Binding *bindings,
+                        int count) {
+    Buffer key = buffer_new(arena);
+    buffer_printf(&key, "%p", (const void *)definition);
+    for (int i = 0; i < count; i++) {
+        const Type *type = &bindings[i].type;
+        buffer_printf(&key, "\n%.*s=", STR_ARGS(bindings[i].name));
+        if (bindings[i].constant)
+            write_constant(&key, bindings[i].constant);
+        else
+            buffer_printf(&key, "%d %d %d.%d.%d %s", (int)type->kind, type->is_constexpr,
+                          (int)type->element.code, type->element.parameter,
+                          (int)type->element.parameter_class, type_print(arena, *type));
+    }
+    return (Str){buffer_text(&key), key.size};
+}
+
+static Constant constant_copy(Arena *arena, const Constant *constant) {
+    Constant copy = *constant;
+    copy.string.data = arena_strndup(arena, constant->string.data, constant->string.size);
+    Constant *items = ARENA_ARRAY(arena, Constant, constant->item_count + 1);
+    for (int i = 0; i < constant->item_count; i++)
+        items[i] = constant_copy(arena, &constant->items[i]);
+    copy.items = items;
+    return copy;
+}
+
+/// The bindings for a function that outlives the request.
+static Binding *bindings_copy(Arena *arena, const Binding *bindings, int count) {
+    Binding *copies = ARENA_ARRAY(arena, Binding, count + 1);
+    for (int i = 0; i < count; i++) {
+        copies[i].name = (Str){arena_strndup(arena, bindings[i].name.data, bindings[i].name.size),
+                               bindings[i].name.size};
+        copies[i].type = type_detached(arena, bindings[i].type);
+        if (bindings[i].constant)
+            copies[i].constant = constant_new(arena, constant_copy(arena, bindings[i].constant));
+    }
+    return copies;
+}
+
+static LoweredKernel lower_bound(Arena *arena, const FunctionDefinition *definition,
+                                 const Binding *bindings, int count) {
+    Diagnostics diagnostics = {.arena = arena};
+    LoweredKernel lowered = {.refusal = DIAGNOSTIC_COUNT};
+    LowerOptions options = {.bindings = bindings_copy(arena, bindings, count),
+                            .binding_count = count,
+                            .unroll_static = true};
+    lowered.function = lower_kernel(arena, definition, &options, &diagnostics);
+    if (!lowered.function)
+        lowered.error = arena_printf(arena, "`%.*s` does not lower", STR_ARGS(definition->name));
+    for (int i = 0; i < diagnostics.list.count && !lowered.error; i++) {
         const Diagnostic *diagnostic = &diagnostics.list.items[i];
         // beyond a limit the rest of the kernel is missing
         bool is_cut = diagnostic->id == DIAGNOSTIC_LIMIT_REACHED;
         if (diagnostic->severity != SEVERITY_ERROR && !is_cut) continue;
-        sources->refusal = diagnostic->id;
-        *error = arena_printf(sources->arena, "line %d: %s", range_line(diagnostic->range),
-                              diagnostic->message);
-        return NULL;
+        lowered.refusal = diagnostic->id;
+        lowered.error =
+            arena_printf(arena, "line %d: %s", range_line(diagnostic->range), diagnostic->message);
+        lowered.function = NULL;
     }
-    return function;
+    return lowered;
+}
+
+Function *lower_concrete(Sources *sources, const FunctionDefinition *definition,
+                         const Binding *bindings, int count, Error *error) {
+    Str key = lowering_key(sources->arena, definition, bindings, count);
+    LoweredKernel *known = map_get(&sources->lowered, key);
+    if (!known) {
+        known = ARENA_NEW(sources->arena, LoweredKernel);
+        *known = lower_bound(sources->arena, definition, bindings, count);
+        map_set(&sources->lowered, key, known);
+    }
+    sources->refusal = known->refusal;
+    if (known->error) *error = known->error;
+    return known->function;
 }
 
 static bool is_address_of_none(const Op *op) {
@@ -174,6 +303,7 @@ Json *cuda_json(Arena *arena, const CudaUse *use) {
     Json *seconds = json_object(arena);
     json_set_number(seconds, "opening", now.opening - use->before.opening);
     json_set_number(seconds, "compiling", now.compiling - use->before.compiling);
+    json_set_number(seconds, "allocating", now.allocating - use->before.allocating);
     json_set_number(seconds, "copying", now.copying - use->before.copying);
     json_set_number(seconds, "running", now.running - use->before.running);
     json_set_number(seconds, "interpreting", interp_seconds() - use->interpreting);

@@ -6,26 +6,34 @@
 #include "gpu-runner/configure/plan.h"
 #include "gpu-runner/cuda/launch.h"
 
-/// Texts of the request and the modules made from them. Everything lives in the arena but the syntax trees.
+/// Texts of the request, the modules made from them and the kernels lowered from these. Everything lives in the arena but the syntax trees.
 typedef struct Sources {
     Arena *arena;
     Resolver resolver;
     const Json *modules;  // the request's "modules"
-    Map by_path;          // path -> Module
     Map building;         // path -> its Source, while its module is being built
+    int depth;            // modules that are being built
     LIST(Module *) built;
-    Diagnostics diagnostics;
+    Map lowered;           // kernel and bindings -> what lower_concrete came to
     DiagnosticId refusal;  // why the latest lower_concrete refused its kernel, or DIAGNOSTIC_COUNT
+    const char *texts;     // all texts of the request, where requests of the same ones share it
 } Sources;
 
+/// For this request alone, in its arena; sources_free is its end.
 Sources *sources_new(Arena *arena, const Json *params);
+/// Those of the request before where that had the same texts: nothing is parsed or lowered again. In an arena of their own; sources_return is
+/// their end. One thread asks for them.
+Sources *sources_borrow(const Json *params);
+/// Keeps them for the next request, unless they are large.
+void sources_return(Sources *sources);
 /// Parses `text` as the file `path`.
 Module *sources_module(Sources *sources, const char *path, Str text);
 /// The kernel that a request is about: "path", "source" and "kernel" of it. NULL and `*error` where there is none.
 const FunctionDefinition *sources_kernel(Sources *sources, const Json *params, Error *error);
 void sources_free(Sources *sources);
 
-/// Lowers with all constexprs bound by the configuration. NULL and `*error` where that goes wrong.
+/// Lowers with all constexprs bound by the configuration. NULL and `*error` where that goes wrong. The same function for the same bindings:
+/// whoever changes it changes all of them.
 Function *lower_concrete(Sources *sources, const FunctionDefinition *definition,
                          const Binding *bindings, int count, Error *error);
 /// What is wrong with a concrete kernel that computes an address from None, also where it never comes by; or NULL.

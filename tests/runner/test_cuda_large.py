@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,9 +62,27 @@ def test_its_kernels_are_compiled_beside_each_other(stand_in: str, tmp_path: Pat
     assert len(counts) == 4
     assert max(counts) > 1 or os.cpu_count() == 1
     seconds = got["cuda"]["seconds"]
-    assert set(seconds) == {"opening", "compiling", "copying", "running", "interpreting"}
+    names = {"opening", "compiling", "allocating", "copying", "running", "interpreting"}
+    assert set(seconds) == names
     assert all(value > 0 for name, value in seconds.items() if name != "interpreting")
     assert sum(seconds.values()) < got["seconds"]
+
+
+def test_memory_is_kept_for_the_next_request_and_not_for_ever(
+    stand_in: str, tmp_path: Path
+) -> None:
+    full = tmp_path / "full"
+    runner = CudaRunner(both(stand_in, STAND_IN_FAIL="cuMemAlloc_v2:2", STAND_IN_WHILE=str(full)))
+    answers = [runner.ask("gradcheck", softmax())["result"]]
+    full.touch()
+    answers.append(runner.ask("gradcheck", softmax())["result"])
+    time.sleep(3)
+    answers.append(runner.ask("gradcheck", softmax())["result"])
+    runner.end()
+    assert [answer["status"] for answer in answers] == ["proved"] * 3
+    assert ["refused" in answer["cuda"] for answer in answers] == [False, False, True]
+    assert "the GPU has no memory left" in answers[2]["cuda"]["refused"]
+    assert answers[0]["worst_error"] == answers[1]["worst_error"]
 
 
 @pytest.mark.parametrize(

@@ -246,7 +246,64 @@ TEST(kinks_are_left_to_the_duals) {
     arena_free(checked.arena);
 }
 
-TEST_MAIN(TEST_ROW(right_is_proved), TEST_ROW(wrong_factor_fails),
+static Json *texts_of(Arena *arena, const char *source) {
+    Json *params = json_object(arena);
+    json_set_string(params, "path", "k.py");
+    json_set_string(params, "source", source);
+    json_set_string(params, "kernel", "rows");
+    return params;
+}
+
+static const Function *rows_lowered(Sources *sources, const Json *params, Constant lanes) {
+    Arena *arena = sources->arena;
+    Error error = NULL;
+    const FunctionDefinition *kernel = sources_kernel(sources, params, &error);
+    const Constant *constant = constant_new(arena, lanes);
+    const Binding bindings[] = {{.name = str_from("BLOCK"), .constant = constant}};
+    const Function *function = lower_concrete(sources, kernel, bindings, 1, &error);
+    CHECK_EQ_STR(error ? error : "", "");
+    return function;
+}
+
+TEST(a_request_of_the_same_texts_lowers_nothing_again) {
+    Arena *arena = arena_new();
+    Json *params = texts_of(arena, forward);
+    Sources *sources = sources_borrow(params);
+    const Function *eight = rows_lowered(sources, params, constant_of_int(8)),
+                   *one = rows_lowered(sources, params, constant_of_int(1));
+    CHECK(eight != one);
+    CHECK(one != rows_lowered(sources, params, constant_of_bool(true)));
+    sources_return(sources);
+    json_set_number(params, "seed", 4);
+    sources = sources_borrow(params);
+    CHECK(rows_lowered(sources, params, constant_of_int(8)) == eight);
+    sources_return(sources);
+    Json *others = texts_of(arena, arena_printf(arena, "%s# another text\n", forward));
+    sources = sources_borrow(others);
+    CHECK_EQ_STR(
+        str_dup(arena, rows_lowered(sources, others, constant_of_int(8))->definition->name),
+        "rows");
+    CHECK_EQ_INT(sources->built.count, 1);
+    CHECK_EQ_INT((int)sources->built.items[0]->source->text.size, (int)sizeof forward - 1 + 15);
+    Sources *lent = sources_borrow(others);  // the request before did not get to its end
+    CHECK_EQ_INT(lent->built.count, 0);
+    sources_return(lent);
+    arena_free(arena);
+}
+
+TEST(requests_after_each_other_are_judged_by_their_own_texts) {
+    const char *right = RIGHT_X RIGHT_W,
+               *wrong = RIGHT_X "        tl.atomic_add(dW + cols, g * x, mask=mask)\n";
+    for (int turn = 0; turn < 4; turn++) {
+        Checked checked = check_body(turn % 2 ? wrong : right);
+        CHECK_STATUS(checked, turn % 2 ? "failed" : "proved");
+        arena_free(checked.arena);
+    }
+}
+
+TEST_MAIN(TEST_ROW(a_request_of_the_same_texts_lowers_nothing_again),
+          TEST_ROW(requests_after_each_other_are_judged_by_their_own_texts),
+          TEST_ROW(right_is_proved), TEST_ROW(wrong_factor_fails),
           TEST_ROW(a_single_missing_element_is_named), TEST_ROW(a_lost_update_fails),
           TEST_ROW(writes_where_nothing_was_read_fail), TEST_ROW(order_dependence_fails),
           TEST_ROW(a_missing_mask_fails), TEST_ROW(what_does_not_run_is_unproved),

@@ -182,7 +182,34 @@ TEST(storing_what_another_program_has_read_is_noted) {
     arena_free(arena);
 }
 
-TEST_MAIN(TEST_ROW(contents_are_functions_of_the_offset),
+TEST(a_copy_is_apart) {
+    Arena *arena = arena_new();
+    MemoryBuffer *buffer;
+    VirtualMemory *memory = memory_with(arena, &buffer, DTYPE_FLOAT32, CONTENT_NORMAL);
+    Element element;
+    memory_load(memory, address_make(1, 3), &element);
+    memory_store(memory, address_make(1, 4), (Element){.number = 5});
+    memory_report(memory, FINDING_RACE, true, buffer, "first");
+    VirtualMemory *copy = memory_copy(arena, memory);
+    MemoryBuffer *copied = copy->buffers.items[0];
+    CHECK_NEAR(memory_peek(copy, copied, 3), element.number, 0);
+    CHECK_NEAR(memory_peek(copy, copied, 4), 5, 0);
+    Offsets read = {0}, written = {0};
+    memory_touched(arena, copied, false, &read);
+    memory_touched(arena, copied, true, &written);
+    CHECK_EQ_INT(read.count, 1);
+    CHECK_EQ_INT(written.count, 1);
+    memory_store(copy, address_make(1, 4), (Element){.number = 6});
+    memory_report(copy, FINDING_POISON, true, copied, "second");
+    memory_store(memory, address_make(1, 5), (Element){.number = 7});
+    CHECK_NEAR(memory_peek(memory, buffer, 4), 5, 0);
+    CHECK(!memory_is_written(copied, 5));
+    CHECK(!memory_has_found(memory, FINDING_POISON));
+    CHECK(memory_has_found(copy, FINDING_RACE) && memory_has_found(copy, FINDING_POISON));
+    arena_free(arena);
+}
+
+TEST_MAIN(TEST_ROW(a_copy_is_apart), TEST_ROW(contents_are_functions_of_the_offset),
           TEST_ROW(elements_before_the_first_are_apart), TEST_ROW(offset_lists_never_decrease),
           TEST_ROW(directions_move_contents), TEST_ROW(two_programs_may_not_store_one_element),
           TEST_ROW(a_new_launch_forgets_writers), TEST_ROW(bad_accesses_are_reported),

@@ -38,8 +38,11 @@ static void save_tensors(Arena *arena, Buffer *out, const LaunchPlan *plan, cons
                 LIST_PUSH(arena, &written, plan_parameter(plan, p)->name);
         const char *lists[] = {arena_printf(arena, "(%s)", list_text(arena, &reads)),
                                arena_printf(arena, "(%s)", list_text(arena, &written))};
+        bool is_indexed = false;
+        for (int i = 0; i < read; i++) is_indexed |= indexed_is(plan, saved->items[i]);
+        const char *saving = is_indexed ? "_saved_with_room" : "_saved_inputs";
         statement(out, arena_printf(arena, "%s = ", kept),
-                  call_lines_before(arena, "_saved_inputs", lists, 2, 8, strlen(kept) + 3));
+                  call_lines_before(arena, saving, lists, 2, 8, strlen(kept) + 3));
     }
     statement(out, "", launch);
     buffer_puts(out, alias_unstored_text(arena, plan));
@@ -97,7 +100,10 @@ void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, const Kept
         if (reversed->arguments[i].use == ARGUMENT_BEFORE ||
             reversed->arguments[i].use == ARGUMENT_AMID)
             statement(out, arena_printf(arena, "%s = ", reversed->arguments[i].name),
-                      arena_printf(arena, "_saved_copy(%s)", reversed->arguments[i].of));
+                      arena_printf(arena, "%s(%s)",
+                                   indexed_is(plan, reversed->arguments[i].of) ? "_saved_around"
+                                                                               : "_saved_copy",
+                                   reversed->arguments[i].of));
     if (plan->fixes_grid) {
         const char *given = plan_name(arena, plan, "given");
         buffer_puts(out, grid_fixed_text(arena, plan, given, call.items, call.count));
@@ -144,6 +150,7 @@ void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, const Kept
         statement(out, target, arena_printf(arena, "(%s,)", strides.items[0]));
     else
         statement(out, "", tuple_lines(arena, target, strides.items, strides.count, 8));
+    buffer_puts(out, indexed_rooms_text(arena, plan));
     statement(out, "",
               call_lines(arena, "_mark_written",
                          (const char *[]){plan->ctx,

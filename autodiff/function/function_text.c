@@ -139,12 +139,14 @@ static void class_gradient(Arena *arena, Buffer *out, const LaunchPlan *plan,
         return;
     }
     const char *stored = stored_text(arena, plan, gradient);
+    bool is_indexed = of >= 0 && plan->is_indexed[of];
     if (parts) {
         const char *alone = gradient->alone ? grid_text_of(arena, plan, gradient->alone) : NULL;
         if (alone) stored = arena_printf(arena, "alone=%s", alone);
         layout_statement(out, indent, target,
-                         arena_printf(arena, "_partial_sums(%s, %s%s%s)", gradient->of, parts,
-                                      stored ? ", " : "", stored ? stored : ""),
+                         arena_printf(arena, "%s(%s, %s%s%s)",
+                                      is_indexed ? "_sums_within" : "_partial_sums", gradient->of,
+                                      parts, stored ? ", " : "", stored ? stored : ""),
                          "");
         return;
     }
@@ -161,10 +163,10 @@ static void class_gradient(Arena *arena, Buffer *out, const LaunchPlan *plan,
                          "");
         return;
     }
-    const char *call =
-        arena_printf(arena, "_gradient_buffer(%s%s%s%s%s%s)", gradient->of,
-                     gradient->is_float32 ? ", accumulate=True" : "", stored ? ", " : "",
-                     stored ? stored : "", apart ? ", " : "", apart ? apart : "");
+    const char *call = arena_printf(
+        arena, "%s(%s%s%s%s%s%s)", is_indexed ? "_gradient_within" : "_gradient_buffer",
+        gradient->of, gradient->is_float32 ? ", accumulate=True" : "", stored ? ", " : "",
+        stored ? stored : "", apart ? ", " : "", apart ? apart : "");
     bool is_upstream = twin && twin->use == ARGUMENT_UPSTREAM;
     if (is_upstream && stored)
         call = arena_printf(arena, "_passed_on(%s, %s.strides[%d], %s, %s)", twin->name, plan->ctx,
@@ -203,11 +205,12 @@ static const char *upstream_text(Arena *arena, const LaunchPlan *plan,
     for (int axis = 0; axis < TYPE_MAX_RANK; axis++)
         if (upstream_has_stride(plan->backward, upstream->of, axis))
             buffer_printf(&axes, "%s%d", count++ ? ", " : "", axis);
-    if (!count)
-        return arena_printf(arena, "_with_stride(%s, %s.strides[%d])", upstream->name, plan->ctx,
-                            index);
-    return arena_printf(arena, "_upstream(%s, %s.strides[%d], given=(%s%s))", upstream->name,
-                        plan->ctx, index, buffer_text(&axes), count == 1 ? "," : "");
+    const char *text =
+        count ? arena_printf(arena, "_upstream(%s, %s.strides[%d], given=(%s%s))", upstream->name,
+                             plan->ctx, index, buffer_text(&axes), count == 1 ? "," : "")
+              : arena_printf(arena, "_with_stride(%s, %s.strides[%d])", upstream->name, plan->ctx,
+                             index);
+    return indexed_around_text(arena, plan, upstream->of, index, text, false);
 }
 
 /// Whether it is read by several launches, or asked for its strides.
@@ -238,16 +241,21 @@ static void class_buffers(Arena *arena, Buffer *out, const LaunchPlan *plan, con
             class_gradient(arena, out, plan, argument, 8);
         if (argument->use == ARGUMENT_RUNNING) {
             const char *read = of >= 0 ? plan_only_read(arena, plan, of) : NULL;
-            statement(out, target,
-                      arena_printf(arena, "%s(_d%s, %s.strides[%d]%s%s%s)",
-                                   read ? "_gradient_either" : "_running_gradient", argument->of,
-                                   plan->ctx, index, read ? ", " : "", read ? read : "",
-                                   argument->is_float32 ? ", accumulate=True" : ""));
+            const char *text =
+                arena_printf(arena, "%s(_d%s, %s.strides[%d]%s%s%s)",
+                             read ? "_gradient_either" : "_running_gradient", argument->of,
+                             plan->ctx, index, read ? ", " : "", read ? read : "",
+                             argument->is_float32 ? ", accumulate=True" : "");
+            layout_statement(out, 8, target,
+                             indexed_around_text(arena, plan, argument->of, index, text, true), "");
         }
-        if (argument->use == ARGUMENT_KEPT)
-            statement(out, target, gradient_before_text(arena, plan, argument, outputs));
+        if (argument->use == ARGUMENT_KEPT) {
+            const char *text = gradient_before_text(arena, plan, argument, outputs);
+            statement(out, target,
+                      indexed_around_text(arena, plan, argument->of, index, text, true));
+        }
         if (argument->use == ARGUMENT_UPSTREAM && upstream_is_named(plan, argument))
-            statement(out, target, upstream_text(arena, plan, argument, index));
+            layout_statement(out, 8, target, upstream_text(arena, plan, argument, index), "");
     }
     absent_gradients(out, &absent);
     for (int i = 0; i < backward->whole.argument_count; i++) {
@@ -466,9 +474,13 @@ static void backward_body(Arena *arena, Buffer *out, const LaunchPlan *plan, con
     for (int i = 0; i < launch->argument_count; i++)
         if (launch->arguments[i].use == ARGUMENT_AMID)
             statement(out, arena_printf(arena, "%s = ", launch->arguments[i].name),
-                      arena_printf(arena, "_saved_copy(%s)", launch->arguments[i].name));
+                      arena_printf(arena, "%s(%s)",
+                                   indexed_is(plan, launch->arguments[i].of) ? "_saved_around"
+                                                                             : "_saved_copy",
+                                   launch->arguments[i].name));
     class_buffers(arena, out, plan, outputs);
     for (int i = 0; i < backward->launch_count; i++) class_call(arena, out, plan, i, outputs);
+    buffer_puts(out, indexed_check_text(arena, plan));
     Texts results = {0};
     LIST_PUSH(arena, &results, links_text(arena, plan, saved, parameters));
     LIST_PUSH(arena, &results, "None");

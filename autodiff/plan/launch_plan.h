@@ -38,7 +38,9 @@ typedef struct LaunchPlan {
     bool is_apart;           // it cannot be there: its backward kernel alone is written
     const char *inner_text;  // what stands behind it, where it stays inside its function; or NULL
     const CutTensors *cuts;  // of all plans together
-    bool *is_part;     // per parameter: the kernel loads what lies around the view that it gets
+    bool *is_part;  // per parameter: the kernel loads what lies around the view that it gets
+    bool *
+        is_indexed;  // per parameter, of no part: numbers from memory say where the kernel touches it
     bool *is_checked;  // per parameter: its tensor may share memory with one that is written
     const char **
         stored_if;  // of such that are written: Python of the flags that it is stored under; or NULL

@@ -1,7 +1,8 @@
-// Views that a kernel reaches around (`x[1:]` and the row before).
+// Views that a kernel reaches around (`x[1:]` and the row before), or may, by numbers from memory.
 #include "autodiff/plan/parts.h"
 
 #include "autodiff/addresses/reach.h"
+#include "autodiff/plan/indexed.h"
 
 void parts_plan(Arena *arena, LaunchPlan *plan) {
     int count = plan->kernel->parameter_count;
@@ -13,6 +14,12 @@ void parts_plan(Arena *arena, LaunchPlan *plan) {
         parts[p] &= plan->passed[p] && !parameter->is_stored && !parameter_is_descriptor(parameter);
     }
     plan->is_part = parts;
+    plan->is_indexed = ARENA_ARRAY(arena, bool, count + 1);
+    indexed_by_memory(arena, forward, plan->is_indexed);
+    for (int p = 0; p < count; p++) {
+        bool is_descriptor = parameter_is_descriptor(&forward->parameters[p]);
+        plan->is_indexed[p] &= plan->passed[p] && !parts[p] && !is_descriptor;
+    }
 }
 
 bool plan_has_parts(const LaunchPlan *plan) {

@@ -4,7 +4,7 @@
 
 #include "autodiff/plan/launch_plan.h"
 
-/// Fills `is_part`, by what the launchers show.
+/// Fills `is_part`, by what the launchers show, and `is_indexed`, by what the kernel does.
 void parts_plan(Arena *arena, LaunchPlan *plan);
 bool plan_has_parts(const LaunchPlan *plan);
 

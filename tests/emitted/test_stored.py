@@ -257,7 +257,7 @@ def runner() -> Iterator[Runner]:
 def test_what_a_launch_stores_is_said(name: str, module: Path) -> None:
     text = re.sub(r"\s+", " ", module.read_text().replace(",\n            ]", "]"))
     backward = text[text.index(f"def {name}_backward") :]
-    call = re.search(r"_gradient_buffer\( ?x(.*?),? ?\) (?:#|\w+ ?[=[])", backward)
+    call = re.search(r"_gradient_(?:buffer|within)\( ?x(.*?),? ?\) (?:#|\w+ ?[=[])", backward)
     assert call
     said = call[1].replace("[ (", "[(").partition("stored=")[2]
     assert (said or None) == KERNELS[name][2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.oracle.case import Case
-from tests.oracle.generate import control, memory, naming, shapes, values
+from tests.oracle.generate import control, indices, memory, naming, shapes, values
 from tests.oracle.generate.maker import Maker
 
 KINDS: dict[str, Callable[[Maker], None]] = {
@@ -13,6 +13,7 @@ KINDS: dict[str, Callable[[Maker], None]] = {
     "aliases": memory.aliases,
     "dummies": memory.dummies,
     "beyond": memory.beyond,
+    "indices": indices.indices,
     "flags": control.flags,
     "loops": control.loops,
     "chains": control.all_chains,

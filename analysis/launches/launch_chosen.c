@@ -233,6 +233,67 @@ bool function_may_have_chosen(Arena *arena, const Function *function) {
     return false;
 }
 
+typedef struct UnitSearch {
+    Arena *arena;
+    const Value *tensor;
+    Value *number;
+    bool is_found;
+} UnitSearch;
+
+/// Whether programs or iterations are the number apart.
+static bool moves_by(const Poly *base, const Value *number) {
+    for (int t = 0; t < base->count; t++) {
+        const Monomial *term = &base->terms[t];
+        if (term->atom_count != 2 || term->coefficient != 1) continue;
+        for (int i = 0; i < 2; i++) {
+            const Value *mover = term->atoms[1 - i];
+            bool is_mover = mover->op
+                                ? mover->op->code == OP_PROGRAM_ID
+                                : mover->region->parent && op_is_loop(mover->region->parent->code);
+            if (term->atoms[i] == number && is_mover) return true;
+        }
+    }
+    return false;
+}
+
+/// Lanes along one axis, programs or iterations are the number apart, lanes along another lie side by side.
+static bool visit_units(void *context, Op *op) {
+    UnitSearch *search = context;
+    if (!op_is_access(op)) return true;
+    Access access = access_of(search->arena, op);
+    if (access.parameter != search->tensor || !access.offset.known) return true;
+    const Poly *one = poly_constant(search->arena, 1),
+               *step = poly_atom(search->arena, search->number);
+    int steps = moves_by(access.offset.base, search->number), units = 0;
+    for (int i = 0; i < access.offset.rank; i++) {
+        steps += poly_equal(access.offset.lane[i], step);
+        units += poly_equal(access.offset.lane[i], one);
+    }
+    search->is_found = search->is_found || (steps && units);
+    return !search->is_found;
+}
+
+/// Whether the launch passes the stride of an inner axis, which is 1 there, for the step of rows whose elements lie side by side
+/// in the kernel: they overlap. Where the rank of the tensor is a guess, so is that stride.
+static bool is_step_of_units(Arena *arena, const HostLaunch *launch, int parameter,
+                             const Function *function) {
+    const HostValue *value = launch->arguments[parameter].value;
+    int64_t number = 0;
+    if (!value || value->kind != HOST_CONSTANT || !host_int(value, &number) || number != 1)
+        return false;
+    UnitSearch search = {.arena = arena, .number = function->parameters[parameter].value};
+    for (int t = 0; t < function->parameter_count && t < launch->argument_count; t++) {
+        const HostValue *tensor = launch->arguments[t].value;
+        bool is_tensor = tensor && tensor->kind == HOST_TENSOR;
+        const HostInput *like = is_tensor ? tensor->tensor->like : NULL;
+        if (!is_tensor || (like && !like->is_rank_certain)) continue;
+        if (host_argument_stride_axis(launch, parameter, t) < 1) continue;
+        search.tensor = function->parameters[t].value;
+        region_walk(function->body, visit_units, &search);
+    }
+    return search.is_found;
+}
+
 void launch_note_chosen(Arena *arena, const HostLaunch *launch, Function *function) {
     ChosenBounds bounds = bounds_of(arena, function);
     Map sizes = map_new(arena);
@@ -247,6 +308,7 @@ void launch_note_chosen(Arena *arena, const HostLaunch *launch, Function *functi
         if (zero == HOST_ZERO_ABSENT && given && given->kind == HOST_CONSTANT) continue;
         bool is_free = host_argument_is_chosen(&launch->arguments[p]) &&
                        !mentions_any(&sizes, given) && !is_extent_of_grid(launch, given);
-        value->is_chosen = value->is_chosen || is_free || may_be_too_small(arena, launch, p);
+        value->is_chosen = value->is_chosen || is_free || may_be_too_small(arena, launch, p) ||
+                           is_step_of_units(arena, launch, p, function);
     }
 }

@@ -46,9 +46,10 @@ static void save_tensors(Arena *arena, Buffer *out, const LaunchPlan *plan, cons
     }
     statement(out, "", launch);
     buffer_puts(out, alias_unstored_text(arena, plan));
-    statement(out, "",
-              call_lines(arena, arena_printf(arena, "%s.save_for_backward", plan->ctx), all.items,
-                         all.count, 8));
+    Texts kept_all = {0};
+    LIST_PUSH(arena, &kept_all, plan->ctx);
+    for (LIST_EACH(int, i, all)) LIST_PUSH(arena, &kept_all, all.items[i]);
+    statement(out, "", call_lines(arena, "_save", kept_all.items, kept_all.count, 8));
 }
 
 /// Autograd is to say where it has no gradient of an output: no zeros are made but where a kernel needs them.

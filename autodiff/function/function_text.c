@@ -454,11 +454,12 @@ static Texts backward_head(Arena *arena, Buffer *out, const LaunchPlan *plan, co
 /// What the class has kept of the forward.
 static void backward_unpack(Arena *arena, Buffer *out, const LaunchPlan *plan, const Texts *saved,
                             const Texts *scalars) {
-    const char *tensors = arena_printf(arena, "%s.saved_tensors", plan->ctx),
+    const char *tensors = arena_printf(arena, "_saved(%s)", plan->ctx),
                *numbers = arena_printf(arena, "%s.scalars", plan->ctx);
     if (saved->count == 1)
         statement(out, arena_printf(arena, "(%s,) = ", saved->items[0]), tensors);
     if (saved->count > 1) unpack(out, saved, tensors);
+    buffer_puts(out, indexed_unpack_text(arena, plan));
     if (scalars->count == 1)
         statement(out, arena_printf(arena, "%s = ", scalars->items[0]), numbers);
     if (scalars->count > 1) unpack(out, scalars, numbers);

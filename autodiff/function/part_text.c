@@ -45,8 +45,18 @@ static bool is_like_output(const BackwardArgument *argument) {
            argument->use == ARGUMENT_KEPT;
 }
 
+/// Whether the backward has a tensor of what the forward only read.
+static bool is_read_again(const LaunchPlan *plan, int p) {
+    const char *name = plan_parameter(plan, p)->name;
+    return plan->passed[p] && plan->is_indexed[p] &&
+           !parameter_is_output(plan_parameter(plan, p)) &&
+           launch_argument(plan->backward, ARGUMENT_SAME, name) &&
+           launch_argument(plan->backward, ARGUMENT_GRADIENT, name);
+}
+
 static bool has_room(const LaunchPlan *plan, int p) {
     const Parameter *parameter = plan_parameter(plan, p);
+    if (is_read_again(plan, p)) return true;
     if (!plan->passed[p] || !plan->is_indexed[p] || !parameter_is_output(parameter)) return false;
     for (int i = 0; i < plan->backward->whole.argument_count; i++) {
         const BackwardArgument *argument = &plan->backward->whole.arguments[i];
@@ -55,7 +65,7 @@ static bool has_room(const LaunchPlan *plan, int p) {
     return false;
 }
 
-/// `ctx.rooms[i]` of an output; NULL: it has none.
+/// `ctx.rooms[i]` of a tensor; NULL: it has none.
 static const char *room_of(Arena *arena, const LaunchPlan *plan, const char *output) {
     int of = parameter_find(plan->kernel, str_from(output)), index = 0;
     if (of < 0 || !has_room(plan, of)) return NULL;
@@ -74,6 +84,17 @@ const char *indexed_rooms_text(Arena *arena, const LaunchPlan *plan) {
     if (rooms.count == 1) return arena_printf(arena, "        %s(%s,)\n", target, rooms.items[0]);
     return arena_printf(arena, "        %s\n",
                         tuple_lines(arena, target, rooms.items, rooms.count, 8));
+}
+
+const char *indexed_unpack_text(Arena *arena, const LaunchPlan *plan) {
+    Buffer out = buffer_new(arena);
+    for (int p = 0; p < plan->kernel->parameter_count; p++) {
+        const char *name = plan_parameter(plan, p)->name;
+        if (is_read_again(plan, p))
+            buffer_printf(&out, "        %s = _in_room(%s, %s)\n", name, name,
+                          room_of(arena, plan, name));
+    }
+    return buffer_text(&out);
 }
 
 const char *indexed_around_text(Arena *arena, const LaunchPlan *plan, const char *output, int index,
@@ -124,7 +145,7 @@ const char *indexed_check_text(Arena *arena, const LaunchPlan *plan) {
         const BackwardArgument *argument = &whole->arguments[i];
         if (is_like_output(argument)) check_output(arena, &out, plan, argument);
         if (argument->use != ARGUMENT_GRADIENT || argument->is_program_sum ||
-            !indexed_is(plan, argument->of))
+            !indexed_is(plan, argument->of) || gradient_twin(arena, plan, argument))
             continue;
         Texts arguments = {0};
         LIST_PUSH(arena, &arguments, arena_printf(arena, "\"%s\"", argument->of));

@@ -435,7 +435,7 @@ static void add_save(Arena *arena, Buffer *out, const OperatorPlan *plan) {
         buffer_puts(out, steps_check_text(arena, plan->launch, &place));
     }
     add_body(out, arena_printf(arena, "%s = ", joined(arena, &used, "", "")), "output");
-    add_body(out, "ctx.save_for_backward", joined(arena, &tensors, "(", ")"));
+    add_body(out, "_save", joined(arena, &tensors, tensors.count ? "(ctx, " : "(ctx", ")"));
     add_body(out, "ctx.rest = ", tuple_of(arena, &kept));
     add_body(out, "ctx.strides = ", tuple_of(arena, &strides));
 }
@@ -479,7 +479,7 @@ static void add_gradients(Arena *arena, Buffer *out, const OperatorPlan *plan) {
     push_options(arena, &call, plan, "name");
     layout_statement(out, 0, arena_printf(arena, "def _%s_gradients", plan->name),
                      joined(arena, &parameters, "(", ")"), ":");
-    add_unpack(out, &tensors, "ctx.saved_tensors");
+    add_unpack(out, &tensors, "_saved(ctx)");
     if (kept.count) add_unpack(out, &kept, "ctx.rest");
     add_body(out,
              arena_printf(arena, "%s = %s_op", joined(arena, &gradients, "", ""), launch->kernel),

@@ -147,11 +147,16 @@ static CallersNumbers callers_numbers(Arena *arena, const Function *forward) {
     return numbers;
 }
 
-void indexed_by_memory(Arena *arena, const Function *forward, bool *indexed) {
+void indexed_find(Arena *arena, const Function *forward, bool *by_memory, bool *by_callers) {
     Range range;
     Function *function = function_copy(arena, forward, forward->name, NULL);
     if (function_normalize(function, &range))
         function = function_copy(arena, forward, forward->name, NULL);
-    IndexedSearch search = {function, callers_numbers(arena, forward), indexed};
+    const CallersNumbers none = {.parameters =
+                                     ARENA_ARRAY(arena, bool, forward->parameter_count + 1)};
+    IndexedSearch search = {function, none, by_memory},
+                  all = {function, callers_numbers(arena, forward), by_callers};
     region_walk(function->body, visit_access, &search);
+    region_walk(function->body, visit_access, &all);
+    for (int p = 0; p < forward->parameter_count; p++) by_callers[p] &= !by_memory[p];
 }

@@ -5,8 +5,9 @@
 #include "analysis/ir/ir.h"
 
 /// Marks, per parameter, pointers with an access whose address takes a number from memory, or whose lanes or iterations end where
-/// one says: an index, an offset, a length. So it is with a number that a launcher's caller chooses. Nothing in the kernel shows that such a place lies within the tensor. What is not
-/// understood counts as read. Descriptors that a launcher makes are left out: they end with their tensor.
-void indexed_by_memory(Arena *arena, const Function *forward, bool *indexed);
+/// one says: an index, an offset, a length (`by_memory`); and others with one that takes a number which a launcher's caller chooses.
+/// Nothing in the kernel shows that such a place lies within the tensor. What is not understood counts as read. Descriptors that a
+/// launcher makes are left out: they end with their tensor.
+void indexed_find(Arena *arena, const Function *forward, bool *by_memory, bool *by_callers);
 
 #endif

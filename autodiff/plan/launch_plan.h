@@ -40,8 +40,9 @@ typedef struct LaunchPlan {
     const CutTensors *cuts;  // of all plans together
     bool *is_part;  // per parameter: the kernel loads what lies around the view that it gets
     bool *
-        is_indexed;  // per parameter, of no part: numbers from memory say where the kernel touches it
-    bool *is_checked;  // per parameter: its tensor may share memory with one that is written
+        is_indexed;  // per parameter, of no part: numbers from memory, or of the caller's, say where the kernel touches it
+    bool *is_numbered;  // the same of the caller's numbers alone
+    bool *is_checked;   // per parameter: its tensor may share memory with one that is written
     const char **
         stored_if;  // of such that are written: Python of the flags that it is stored under; or NULL
 } LaunchPlan;

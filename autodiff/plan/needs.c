@@ -109,7 +109,8 @@ static bool has_plain_buffer(Arena *arena, const LaunchPlan *plan,
                              const BackwardArgument *gradient) {
     int of = parameter_find(plan->kernel, str_from(gradient->of));
     return gradient_need_text(arena, plan, gradient) && !plan->is_part[of] &&
-           !plan->is_indexed[of] && !parameter_is_descriptor(plan_parameter(plan, of));
+           !(plan->is_indexed[of] && !plan->is_numbered[of]) &&
+           !parameter_is_descriptor(plan_parameter(plan, of));
 }
 
 const BackwardArgument *gradient_twin(Arena *arena, const LaunchPlan *plan,

@@ -14,11 +14,15 @@ void parts_plan(Arena *arena, LaunchPlan *plan) {
         parts[p] &= plan->passed[p] && !parameter->is_stored && !parameter_is_descriptor(parameter);
     }
     plan->is_part = parts;
+    bool *by_memory = ARENA_ARRAY(arena, bool, count + 1);
     plan->is_indexed = ARENA_ARRAY(arena, bool, count + 1);
-    indexed_by_memory(arena, forward, plan->is_indexed);
+    plan->is_numbered = ARENA_ARRAY(arena, bool, count + 1);
+    indexed_find(arena, forward, by_memory, plan->is_numbered);
     for (int p = 0; p < count; p++) {
         bool is_descriptor = parameter_is_descriptor(&forward->parameters[p]);
-        plan->is_indexed[p] &= plan->passed[p] && !parts[p] && !is_descriptor;
+        bool is_open = plan->passed[p] && !parts[p] && !is_descriptor;
+        plan->is_numbered[p] &= is_open;
+        plan->is_indexed[p] = is_open && (by_memory[p] || plan->is_numbered[p]);
     }
 }
 

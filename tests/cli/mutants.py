@@ -147,7 +147,7 @@ def other_saved(text: str, tree: ast.Module) -> Iterator[Edit]:
     for method in methods(tree):
         for node in ast.walk(method):
             items = []
-            if called(node) == "save_for_backward":
+            if called(node) == "_save":
                 items = node.args
             elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
                 items = node.value.elts

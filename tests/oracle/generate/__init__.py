@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.oracle.case import Case
-from tests.oracle.generate import control, indices, memory, naming, shapes, values
+from tests.oracle.generate import control, indices, memory, naming, shapes, strangers, values
 from tests.oracle.generate.maker import Maker
 
 KINDS: dict[str, Callable[[Maker], None]] = {
@@ -29,6 +29,7 @@ KINDS: dict[str, Callable[[Maker], None]] = {
     "nesting": naming.nesting,
     "names": naming.names,
     "uses": shapes.uses,
+    "strangers": strangers.strangers,
     "tiles": shapes.tiles,
 }
 

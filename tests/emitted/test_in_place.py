@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +37,7 @@ def test_contents_between_two_stores(tmp_path: Path, interpreter: Worker) -> Non
     source = tmp_path / "mirror.py"
     source.write_text(MIRRORED)
     text = tad("--backward", source, "--no-proof").stdout
-    assert "x_amid = _saved_copy(x)" in text
+    assert re.search(r"x_amid = _saved_(copy|around)\(x\)", text)
     random = np.random.default_rng(4)
     x, up = random.uniform(-1.0, 1.0, 24), random.uniform(0.5, 1.5, 24)
     result = call_function(text, "mirror", [x], wrt=[0], grad_outputs=[up], worker=interpreter)
@@ -103,7 +104,7 @@ def test_state_in_memory(tmp_path: Path, interpreter: Worker) -> None:
     source = tmp_path / "step.py"
     source.write_text(STEPPED)
     text = tad("--backward", source, "--no-proof").stdout
-    assert "h_amid = _saved_copy(h)" in text
+    assert re.search(r"h_amid = _saved_(copy|around)\(h\)", text)
     assert "h_tape = _state_tape(" in text
     random = np.random.default_rng(5)
     x, h = random.uniform(-0.6, 0.6, (3, 4, 6)), random.uniform(-0.6, 0.6, (3, 6))

@@ -130,6 +130,7 @@ static void notes_settle(Arena *arena, Backward *copy) {
         TEXT(&copy->assumptions[i], indices);
         TEXT(&copy->assumptions[i], second_indices);
         TEXT(&copy->assumptions[i], second_ranges);
+        TEXTS(&copy->assumptions[i], more, 2 * copy->assumptions[i].more_count);
         TEXT(&copy->assumptions[i], ranges);
         TEXT(&copy->assumptions[i], step);
         TEXT(&copy->assumptions[i], of);

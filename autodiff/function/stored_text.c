@@ -254,10 +254,22 @@ static const char *distinct_check(Arena *arena, const LaunchPlan *plan,
         others ? ranges_read(arena, plan, others, assumption->second_ranges, grid) : NULL;
     if (!ranges || (others && !second)) return NULL;
     const char *of = arena_printf(arena, "\"%s\"", assumption->of);
-    const char *compared[] = {of, indices, ranges, others, second};
     const char *next[] = {of, others, second};
-    int count = assumption->are_pairs ? 5 : 3;
-    const char *check = call_lines(arena, "_check_distinct", compared, count, indent);
+    Texts compared = {0};
+    LIST_PUSH(arena, &compared, of);
+    LIST_PUSH(arena, &compared, indices);
+    LIST_PUSH(arena, &compared, ranges);
+    for (int i = 0; i < 2 && assumption->are_pairs; i++)
+        LIST_PUSH(arena, &compared, i == 0 ? others : second);
+    for (int i = 0; i < assumption->more_count; i++) {
+        const char *further = assumption->more[2 * i];
+        const char *read = ranges_read(arena, plan, further, assumption->more[2 * i + 1], grid);
+        if (!read) return NULL;
+        LIST_PUSH(arena, &compared, further);
+        LIST_PUSH(arena, &compared, read);
+    }
+    const char *check =
+        call_lines(arena, "_check_distinct", compared.items, compared.count, indent);
     if (!others || assumption->are_pairs) return check;
     return arena_printf(arena, "%s\n%*s%s", check, indent, "",
                         call_lines(arena, "_check_distinct", next, 3, indent));

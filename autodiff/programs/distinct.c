@@ -146,10 +146,11 @@ static const char *ranges_of(Differentiation *state, const Op *store, const Inde
     const Op *index = indexed->index;
     StoredSearch *search = stored_search_new(arena, state->primal, NULL);
     Access access = access_of(arena, (Op *)(uintptr_t)index);
+    int64_t first = 0;
     if (indexed->movers.loads.count || have_common(&indexed->movers, rest) ||
         !op_is_stable_load(state->primal, index) || !access.parameter ||
         !is_made_for_all(indexed, store) || !element_ranges(search, (Op *)(uintptr_t)index, read) ||
-        read->flags || !poly_is_zero(read->base) || !read->count)
+        read->flags || !poly_is_constant(read->base, &first) || !read->count)
         return NULL;
     Buffer text = buffer_new(arena);
     for (int i = 0; i < read->count; i++) {
@@ -157,6 +158,7 @@ static const char *ranges_of(Differentiation *state, const Op *store, const Inde
         if (!range->step || !range->length) return NULL;
         buffer_printf(&text, "%s(%s, %s)", i ? ", " : "[", range->step, range->length);
     }
+    if (first) buffer_printf(&text, ", (%lld, None)", (long long)first);
     buffer_puts(&text, "]");
     return buffer_text(&text);
 }
@@ -197,11 +199,39 @@ static void describe_two(Differentiation *state, const Op *store, const Movers *
     assumption->are_pairs = are_pairs;
 }
 
+/// `y[i, j, k]`: what the same lanes and programs read differs together.
+static void describe_several(Differentiation *state, const Op *store, const Movers *all,
+                             Assumption *assumption) {
+    Arena *arena = state->arena;
+    int count = all->loads.count;
+    const char **texts = ARENA_ARRAY(arena, const char *, 2 * count);
+    ElementRanges first_read, read;
+    IndexedStore first = indexed_by(arena, all->loads.items[0]);
+    Movers rest = movers_of(arena, store->operands[0], NULL);
+    for (int i = 0; i < count; i++) {
+        IndexedStore indexed = indexed_by(arena, all->loads.items[i]);
+        texts[2 * i + 1] = ranges_of(state, store, &indexed, &rest, i == 0 ? &first_read : &read);
+        if (!texts[2 * i + 1]) return;
+        if (i > 0 &&
+            (!have_common(&first.movers, &indexed.movers) || !go_together(&first_read, &read)))
+            return;
+        texts[2 * i] = name_of_indices(state, indexed.index);
+    }
+    assumption->indices = texts[0];
+    assumption->ranges = texts[1];
+    assumption->second_indices = texts[2];
+    assumption->second_ranges = texts[3];
+    assumption->are_pairs = true;
+    assumption->more = texts + 4;
+    assumption->more_count = count - 2;
+}
+
 void distinct_describe(Differentiation *state, const Op *store, Assumption *assumption) {
     Arena *arena = state->arena;
     Movers all = movers_of(arena, store->operands[0], NULL);
     if (all.is_open) return;
     if (all.loads.count == 2) describe_two(state, store, &all, assumption);
+    if (all.loads.count > 2) describe_several(state, store, &all, assumption);
     if (all.loads.count != 1) return;
     IndexedStore indexed = indexed_by(arena, all.loads.items[0]);
     Movers rest = movers_of(arena, store->operands[0], indexed.index);

@@ -233,6 +233,9 @@ typedef struct Assumption {
     const char *second_indices;  // the same of a second index of the place; or NULL
     const char *second_ranges;
     bool are_pairs;  // both indices together differ; else each by itself
+    const char **
+        more;  // of `are_pairs`: further indices that differ together with these, each a parameter and its ranges
+    int more_count;
 } Assumption;
 
 /// Steps of the elements of one tensor that no launch of the file shows, and that the Function looks at: where two sums of the ranges

@@ -7,6 +7,7 @@
 #include "analysis/checks/check_given.h"
 #include "analysis/frames/sightings.h"
 #include "analysis/ir/limits.h"
+#include "analysis/module/module_scope.h"
 #include "analysis/syntax/syntax_nodes.h"
 #include "analysis/unit.h"
 #include "base/budget.h"
@@ -58,8 +59,11 @@ static bool is_at(const Diagnostic *diagnostic, DiagnosticId id, Range range) {
 static void take_lowered(Snapshot *snapshot, const Diagnostic *diagnostic) {
     for (LIST_EACH(int, i, snapshot->diagnostics.list)) {
         Diagnostic *old = &snapshot->diagnostics.list.items[i];
-        if (old->id != diagnostic->id || strcmp(old->message, diagnostic->message) != 0) continue;
-        if (diagnostic->once_a_file && old->once_a_file) return;
+        if (old->id != diagnostic->id) continue;
+        if (diagnostic->once_a_file && old->once_a_file &&
+            strcmp(diagnostic->once_a_file, old->once_a_file) == 0)
+            return;
+        if (strcmp(old->message, diagnostic->message) != 0) continue;
         if (!is_at(old, diagnostic->id, diagnostic->range)) continue;
         old->severity = diagnostic->severity;
         if (!old->related_count) {
@@ -71,15 +75,46 @@ static void take_lowered(Snapshot *snapshot, const Diagnostic *diagnostic) {
     LIST_PUSH(snapshot->arena, &snapshot->diagnostics.list, *diagnostic);
 }
 
+/// Another build of Triton may take what Triton does not, and have what it has not.
+static bool is_of_its_language(const Diagnostic *diagnostic) {
+    static const DiagnosticId ids[] = {DIAGNOSTIC_UNKNOWN_OPERATION, DIAGNOSTIC_WRONG_ARGUMENT,
+                                       DIAGNOSTIC_UNSUPPORTED_PYTHON,
+                                       DIAGNOSTIC_LAUNCH_UNKNOWN_KEYWORD};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        if (diagnostic->id == ids[i] && diagnostic->severity == SEVERITY_WARNING) return true;
+    return diagnostic->severity == SEVERITY_ERROR;
+}
+
+/// In a file that imports another build of Triton: what its compiler decides is a hint, and what is not understood is one note.
+static void tone_down(const Snapshot *snapshot, Diagnostic *diagnostic) {
+    Str build = snapshot->other_build;
+    if (!build.size) return;
+    if (diagnostic->id == DIAGNOSTIC_NOT_UNDERSTOOD) {
+        diagnostic->once_a_file = "another build";
+        diagnostic->message =
+            arena_printf(snapshot->arena,
+                         "`%.*s` belongs to another build of Triton: what its operations compute "
+                         "is not known, and what its compiler takes is not checked",
+                         STR_ARGS(build));
+    } else if (is_of_its_language(diagnostic)) {
+        diagnostic->severity = SEVERITY_HINT;
+        diagnostic->message = arena_printf(snapshot->arena, "%s (so in Triton; `%.*s` is another)",
+                                           diagnostic->message, STR_ARGS(build));
+    }
+}
+
 static void take_diagnostics(Snapshot *snapshot, const Unit *unit) {
     int before = snapshot->diagnostics.list.count;
     for (LIST_EACH(int, i, unit->lowered.list)) {
         Diagnostic diagnostic = unit->checked.list.items[i];
-        if (diagnostic_show(snapshot, unit, &diagnostic)) take_lowered(snapshot, &diagnostic);
+        if (!diagnostic_show(snapshot, unit, &diagnostic)) continue;
+        tone_down(snapshot, &diagnostic);
+        take_lowered(snapshot, &diagnostic);
     }
     for (int i = unit->lowered.list.count; i < unit->checked.list.count; i++) {
         Diagnostic diagnostic = unit->checked.list.items[i];
         bool is_new = diagnostic_show(snapshot, unit, &diagnostic);
+        if (is_new) tone_down(snapshot, &diagnostic);
         for (int k = 0; is_new && k < before; k++)
             is_new = !is_at(&snapshot->diagnostics.list.items[k], diagnostic.id, diagnostic.range);
         if (is_new) LIST_PUSH(snapshot->arena, &snapshot->diagnostics.list, diagnostic);
@@ -205,6 +240,7 @@ static void kernels_build_some(Building *building, bool helpers) {
     if (building->share < KERNEL_FEWEST_STEPS) building->share = KERNEL_FEWEST_STEPS;
     missing_build(building);
     missing_build_again(building, helpers);
+    snapshot->other_build = module_other_build(snapshot->arena, snapshot->module);
     for (LIST_EACH(int, i, snapshot->kernels)) {
         Kernel *kernel = &snapshot->kernels.items[i];
         if (kernel->is_helper != helpers) continue;

@@ -47,6 +47,7 @@ struct Snapshot {
     Module *module;
     LIST(Kernel) kernels;     // every jit function, in order
     Diagnostics diagnostics;  // ranges in `source`
+    Str other_build;          // of Triton, that the file imports (module_other_build); or empty
     SavedValues
         saved;  // of all kernels, in this arena; set by who writes such a text (autodiff/saving)
     SavedPieces saved_pieces;  // the same, and in the same lines:

@@ -89,6 +89,17 @@ static bool is_compiler_builtin(Arena *arena, const FunctionDefinition *callee) 
     return false;
 }
 
+/// A build's own operations are many: one note in a file.
+static Value *call_compiler_builtin(Lowering *lowering, const FunctionDefinition *callee,
+                                    SyntaxNode node) {
+    const char *note = arena_printf(
+        lowering->arena, "`%.*s` is a builtin of the compiler: it is not known what it computes.",
+        STR_ARGS(callee->name));
+    Diagnostic *said = lowering_report(lowering, DIAGNOSTIC_NOT_UNDERSTOOD, node, "%s", note);
+    if (said) said->once_a_file = "a builtin";
+    return lowering_silent(lowering, note);
+}
+
 static Value *call_function(Lowering *lowering, const FunctionDefinition *callee,
                             Arguments *arguments, SyntaxNode node) {
     // A global's value, computed by the user's Python: understood when it is simple, never run.
@@ -108,10 +119,7 @@ static Value *call_function(Lowering *lowering, const FunctionDefinition *callee
         return lowering_silent(lowering, "Python of Triton's own");
     }
     if (!callee->is_jit && is_compiler_builtin(lowering->arena, callee))
-        return lowering_unknown(lowering, node,
-                                "`%.*s` is a builtin of the compiler: it is not known what it "
-                                "computes.",
-                                STR_ARGS(callee->name));
+        return call_compiler_builtin(lowering, callee, node);
     // A constexpr function (also one made by tl.constexpr) is Python that runs during compilation.
     for (LIST_EACH(int, i, callee->decorators)) {
         Str written = node_text(callee->module->source, callee->decorators.items[i]);
@@ -250,7 +258,9 @@ Value *lower_entity_call(Lowering *lowering, Entity callee, Arguments *arguments
     }
     Value *open = call_of_parameter(lowering, callee.value, arguments);
     if (open) return open;
-    if (callee.value->type.kind == TYPE_UNKNOWN && !callee.value->type.is_constexpr)
+    // What it comes from was told.
+    bool follows = callee.value->op && callee.value->op->code == OP_UNKNOWN;
+    if (callee.value->type.kind == TYPE_UNKNOWN && (!callee.value->type.is_constexpr || follows))
         return lowering_silent(lowering, "a call of something that is not known");
     if (callee.value->type.is_constexpr)
         return lowering_unknown(lowering, node, "It is not known what is called here.");

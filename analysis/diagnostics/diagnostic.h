@@ -38,8 +38,8 @@ typedef struct Diagnostic {
     const char *message;
     Related *related;
     int related_count;
-    bool once_a_file;       // said at the first place alone
-    bool rests_on_nothing;  // true whatever the function is called with
+    const char *once_a_file;  // of what has the same text here the first is said alone; or NULL
+    bool rests_on_nothing;    // true whatever the function is called with
 } Diagnostic;
 
 typedef struct Diagnostics {

@@ -240,7 +240,7 @@ static bool report_extra_module(Lowering *lowering, Str name, SyntaxNode node) {
     for (int i = 0; lowering->diagnostics && i < lowering->diagnostics->list.count; i++)
         if (strcmp(lowering->diagnostics->list.items[i].message, message) == 0) return true;
     Diagnostic *said = lowering_report(lowering, DIAGNOSTIC_NOT_UNDERSTOOD, node, "%s", message);
-    if (said) said->once_a_file = true;
+    if (said) said->once_a_file = said->message;
     return true;
 }
 

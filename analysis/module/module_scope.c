@@ -49,6 +49,48 @@ bool scope_language_name(Str dotted, Str *name) {
     return true;
 }
 
+/// The first parts of a dotted name, as far as they tell a build apart; empty where it is Triton's own or no Triton.
+static Str other_build_of(Str dotted) {
+    static const char EXTRA[] = "triton.language.extra.";
+    static const char *const own[] = {"libdevice", "cuda", "hip"};
+    if (str_starts(dotted, EXTRA)) {
+        size_t start = sizeof EXTRA - 1, end = start;
+        while (end < dotted.size && dotted.data[end] != '.') end++;
+        Str part = {dotted.data + start, end - start};
+        for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+            if (str_is(part, own[i])) return (Str){0};
+        return (Str){dotted.data, end};
+    }
+    static const char LANGUAGE[] = ".language";
+    size_t root = 0;
+    while (root < dotted.size && dotted.data[root] != '.') root++;
+    Str rest = {dotted.data + root, dotted.size - root};
+    size_t end = root + sizeof LANGUAGE - 1;
+    bool is_package = str_starts(rest, LANGUAGE) && (end == dotted.size || dotted.data[end] == '.');
+    bool is_fork = str_starts(dotted, "triton") && root > strlen("triton");
+    return is_package && is_fork ? (Str){dotted.data, end} : (Str){0};
+}
+
+static Str other_build_in(Arena *arena, const ScopeEntry *entry) {
+    if (entry->kind != SCOPE_IMPORTED || entry->level) return (Str){0};
+    const char *whole = entry->name.size ? arena_printf(arena, "%.*s.%.*s", STR_ARGS(entry->dotted),
+                                                        STR_ARGS(entry->name))
+                                         : str_dup(arena, entry->dotted);
+    return other_build_of(str_from(whole));
+}
+
+Str module_other_build(Arena *arena, const Module *module) {
+    const Map *names = &module->scope->names;
+    Str found = {0};
+    for (int i = 0; i < names->count && !found.size; i++)
+        for (const ScopeEntry *entry = names->entries[i].value; entry && !found.size;
+             entry = entry->next)
+            found = other_build_in(arena, entry);
+    for (int i = 0; i < module->scope->stars.count && !found.size; i++)
+        found = other_build_in(arena, &module->scope->stars.items[i]);
+    return found;
+}
+
 bool scope_is_language(const Module *module) {
     static const char folder[] = "triton/language/";
     Str path = str_from(module->source->path ? module->source->path : "");

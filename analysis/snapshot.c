@@ -133,7 +133,7 @@ static void kernel_take(Snapshot *snapshot, Kernel *kernel, Unit *unit) {
     *function = *unit->function;
     function->definition = kernel->definition;
     kernel->function = function;
-    take_diagnostics(snapshot, unit);
+    if (!function_is_dead(snapshot->arena, kernel->definition)) take_diagnostics(snapshot, unit);
     if (unit->failure)
         diagnose(&snapshot->diagnostics, DIAGNOSTIC_INTERNAL_ERROR, kernel->definition->name_range,
                  "tad-lsp failed on this kernel (%s).", unit->failure);

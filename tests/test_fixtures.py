@@ -23,11 +23,12 @@ ELSEWHERE = {"gradients", "checks"}
 WITHOUT_FIXTURE = {"internal-error", "syntax-error", "unknown-ignore", "unused-ignore"}
 
 
-def diagnostics_of(path: Path) -> list[dict]:
-    """What `tad-lsp --check` says about one file, hints included."""
+def diagnostics_of(path: Path, folder: Path | None = None) -> list[dict]:
+    """What `tad-lsp --check` says about one file, hints included; run in that folder, else in the file's."""
+    folder = folder or path.parent
     run = subprocess.run(
-        [str(BIN / "tad-lsp"), "--check", "--format", "json", path.name],
-        cwd=path.parent,
+        [str(BIN / "tad-lsp"), "--check", "--format", "json", path.relative_to(folder)],
+        cwd=folder,
         capture_output=True,
         timeout=120,
         check=False,
@@ -45,7 +46,9 @@ def place_of(diagnostic: dict, lines: list[str]) -> tuple[int, int, int, str, st
 
 def rows() -> dict[str, tuple[str, str]]:
     """Name -> (severity, family) of the whole table."""
-    text = "".join(p.read_text() for p in sorted((ROOT / "analysis" / "diagnostics").glob("diagnostics*.def")))
+    text = "".join(
+        p.read_text() for p in sorted((ROOT / "analysis" / "diagnostics").glob("diagnostics*.def"))
+    )
     return {name: (severity.lower(), family) for _, name, severity, family in ROW.findall(text)}
 
 
@@ -82,6 +85,22 @@ def test_severities_are_those_of_the_table() -> None:
             continue  # there what a compiler decides is a hint
         for marker in read_markers(path):
             assert marker.severity == table[marker.name][0], marker
+
+
+def test_what_lies_in_the_folder_of_an_accelerator_is_for_its_compiler(tmp_path: Path) -> None:
+    text = (
+        "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef k(x_ptr, y_ptr, B: tl.constexpr):\n"
+        "    x = tl.load(x_ptr + tl.arange(0, B))\n    tl.store(y_ptr, tl.sum(x[: B // 2]))\n"
+    )
+    found = {}
+    for folder in ("ops", "_ascend"):
+        path = tmp_path / folder / "k.py"
+        path.parent.mkdir()
+        path.write_text(text)
+        found[folder] = [(d["name"], d["severity"]) for d in diagnostics_of(path, tmp_path)]
+    assert ("unsupported-python", "error") in found["ops"]
+    assert ("unsupported-python", "hint") in found["_ascend"]
+    assert all(severity == "hint" for _, severity in found["_ascend"])
 
 
 def test_half_typed_text_is_a_hint(tmp_path: Path) -> None:

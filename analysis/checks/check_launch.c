@@ -230,6 +230,19 @@ static bool is_begun_anew(Check *check, int update) {
     return false;
 }
 
+/// Whether a stored value is, in each lane, what was loaded or what does not depend on it: stored once more it stays the same.
+static bool is_choice_of(Check *check, const Value *value, const Value *loaded) {
+    const Op *op = value->op;
+    if (!op || op->code != OP_WHERE ||
+        value_depends_on(check->arena, op->operands[0], loaded, NULL))
+        return false;
+    for (int side = 1; side <= 2; side++) {
+        const Value *chosen = check_strip(op->operands[side]);
+        if (chosen != loaded && value_depends_on(check->arena, chosen, loaded, NULL)) return false;
+    }
+    return true;
+}
+
 static const Access *find_update(Check *check) {
     for (LIST_EACH(int, i, check->memory)) {
         const Access *access = check->memory.items[i];
@@ -243,7 +256,10 @@ static const Access *find_update(Check *check) {
                 !before->offset.known || !access->offset.known ||
                 !poly_equal(before->offset.base, access->offset.base))
                 continue;
-            if (value_depends_on(check->arena, value, before->op->results[0], NULL)) return access;
+            const Value *loaded = before->op->results[0];
+            if (value_depends_on(check->arena, value, loaded, NULL) &&
+                !is_choice_of(check, value, loaded))
+                return access;
         }
     }
     return NULL;
@@ -385,6 +401,12 @@ static bool visit_config_key(void *context, SyntaxNode node) {
     return false;
 }
 
+static bool prunes_by_function(Check *check, SyntaxNode call) {
+    const Source *source = check->kernel->definition->module->source;
+    Str written = node_text(source, node_field(call, "arguments"));
+    return str_contains(written, str_from("early_config_prune"));
+}
+
 void check_autotuning(Check *check) {
     const FunctionDefinition *definition = check->kernel->definition;
     if (!definition->is_autotuned || has_variadic(definition)) return;
@@ -392,6 +414,8 @@ void check_autotuning(Check *check) {
     if (node_is_null(call)) return;
     check_reset(check, call);
     check_keys(check, call);
+    // A function that prunes may write others in their place.
+    if (prunes_by_function(check, call)) return;
     PairSearch search = {check, definition};
     syntax_walk(node_field(call, "arguments"), visit_config_key, &search);
 }

@@ -255,8 +255,10 @@ static void check_product_sum(Check *check, Op *op) {
         const Op *use = uses->list.items[i];
         const Value *sum = use->result_count == 1 ? use->results[0] : NULL;
         // the sum casts its terms
-        if (use->code == OP_CAST && check_uses(check, sum)->list.count == 1)
-            sum = check_uses(check, sum)->list.items[0]->results[0];
+        if (use->code == OP_CAST && check_uses(check, sum)->list.count == 1) {
+            use = check_uses(check, sum)->list.items[0];
+            sum = use->result_count == 1 ? use->results[0] : NULL;
+        }
         if (!sum || !sum->op || sum->op->code != OP_ADD || sum->type.element.code != DTYPE_FLOAT32)
             continue;
         Diagnostic *said = check_report(

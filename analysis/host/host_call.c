@@ -24,7 +24,7 @@ typedef enum Library {
     LIBRARY_ARANGE,
     LIBRARY_RANDINT,
     LIBRARY_STRIDED,
-    LIBRARY_TENSOR,
+    LIBRARY_TENSOR,  // with detail 1 a tensor stays what it is
     LIBRARY_LENGTH,
     LIBRARY_RANGE,
     LIBRARY_LIST,
@@ -89,7 +89,7 @@ static const struct {
     {"randint", LIBRARY_RANDINT, 0},
     {"empty_strided", LIBRARY_STRIDED, 0},
     {"tensor", LIBRARY_TENSOR, 0},
-    {"as_tensor", LIBRARY_TENSOR, 0},
+    {"as_tensor", LIBRARY_TENSOR, 1},
     {"len", LIBRARY_LENGTH, 0},
     {"range", LIBRARY_RANGE, 0},
     {"list", LIBRARY_LIST, 0},
@@ -456,7 +456,7 @@ static const HostValue *dictionary_call(Host *host, const HostCall *call, bool c
     return value;
 }
 
-static const HostValue *tensor_call(Host *host, const HostCall *call) {
+static const HostValue *tensor_call(Host *host, const HostCall *call, bool is_conversion) {
     const HostValue *data = host_argument(call, 0, "data"), *dtype = host_keyword(call, "dtype");
     const HostValue *dims[TYPE_MAX_RANK];
     int rank = 0;
@@ -468,6 +468,9 @@ static const HostValue *tensor_call(Host *host, const HostCall *call) {
     HostTensor *same =
         inner && rank == 0 ? (inner->kind == HOST_TENSOR ? inner->tensor : NULL) : NULL;
     if (same) return data;
+    // a parameter of the launcher: a tensor of a type that nobody knows, or numbers
+    if (is_conversion && !dtype && rank == 0 && inner && inner->kind == HOST_INPUT)
+        return inner->input->kind == INPUT_TENSOR ? data : NULL;
     bool integers = inner && inner->is_concrete && inner->constant.kind == CONSTANT_INT;
     if (!dtype) dtype = host_of_dtype(host, integers ? DTYPE_INT64 : DTYPE_FLOAT32);
     return host_allocate(host, dims, rank, dtype,
@@ -576,7 +579,7 @@ const HostValue *host_library_call(Host *host, Str name, const char *dotted, con
     case LIBRARY_ARANGE:
     case LIBRARY_RANDINT: return allocation(host, library[row].call, detail, call);
     case LIBRARY_STRIDED: return strided_call(host, call);
-    case LIBRARY_TENSOR: return tensor_call(host, call);
+    case LIBRARY_TENSOR: return tensor_call(host, call, detail != 0);
     case LIBRARY_LENGTH: {
         if (!first) return NULL;
         if (first->kind == HOST_SEQUENCE && first->shape_of && !first->shape_of->is_rank_certain &&

@@ -148,7 +148,8 @@ static bool put_bool(Constant *result, bool value) {
 
 static bool apply_to_int(HostOperation operation, int64_t n, Constant *result) {
     switch (operation) {
-    case HOST_OP_NEXT_POWER_OF_2: return n < limit && put_int(result, next_power_of_2(n));
+    // of a negative number it is no length
+    case HOST_OP_NEXT_POWER_OF_2: return n >= 0 && n < limit && put_int(result, next_power_of_2(n));
     case HOST_OP_PREVIOUS_POWER_OF_2: {
         if (n >= limit || n < 0) return false;
         int64_t power = next_power_of_2(n);

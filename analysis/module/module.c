@@ -320,6 +320,7 @@ static bool visit_nested(void *context, SyntaxNode node) {
 static void scan_function(Module *module, SyntaxNode definition, SyntaxNode decorated,
                           BlockContext context) {
     FunctionDefinition *function = module_add_function(module, definition, decorated);
+    function->condition = context.condition;
     int all_flags = 0;
     for (LIST_EACH(int, i, function->decorators)) {
         int flags = module_wrapper_flags(module->arena, module, function->decorators.items[i], 0);

@@ -46,7 +46,8 @@ struct FunctionDefinition {
     bool is_helper;      // called from other jit functions of the file and not launched here
     bool returns_value;  // or yields some
     Str comment;         // the comment lines right above it (launch specification)
-    struct FunctionFacts *facts;  // private to module*.c
+    const struct ScopeCondition *condition;  // that it is defined under, or NULL (function_is_dead)
+    struct FunctionFacts *facts;             // private to module*.c
 };
 
 /// `kernel[grid](arguments)` in a plain function or at module level.
@@ -107,5 +108,7 @@ bool module_has_errors(const Module *module);
 /// Frees the syntax tree and the evaluated launches; the rest belongs to the arena. NULL is allowed.
 void module_release(Module *module);
 const FunctionDefinition *module_find_function(const Module *module, Str name);
+/// Whether it is defined in a branch that the release of the operation table does not take (`elif triton.__version__ == "2.0.0":`).
+bool function_is_dead(Arena *arena, const FunctionDefinition *function);
 
 #endif

@@ -303,3 +303,8 @@ Truth condition_truth(Arena *arena, const Module *module, const ScopeCondition *
     }
     return all;
 }
+
+bool function_is_dead(Arena *arena, const FunctionDefinition *function) {
+    return function->condition &&
+           condition_truth(arena, function->module, function->condition, 0) == TRUTH_NO;
+}

@@ -239,6 +239,7 @@ static const FunctionDefinition *launched_kernel(const Module *module, SyntaxNod
 static void launch_add(LaunchSearch *search, const FunctionDefinition *launcher,
                        const FunctionDefinition *kernel, SyntaxNode call, SyntaxNode subscript) {
     Module *module = search->module;
+    if (launcher && function_is_dead(module->arena, launcher)) return;
     LaunchSite site = {.kernel = kernel,
                        .launcher = launcher,
                        .call = call,

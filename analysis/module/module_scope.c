@@ -79,9 +79,26 @@ static Str other_build_in(Arena *arena, const ScopeEntry *entry) {
     return other_build_of(str_from(whole));
 }
 
+/// The folder of the path that is named after an accelerator with a Triton of its own; empty where there is none.
+static Str accelerator_of(Str path) {
+    static const char *const names[] = {"aipu", "ascend",   "cambricon", "cann",      "enflame",
+                                        "gcu",  "hygon",    "iluvatar",  "kunlunxin", "metax",
+                                        "mlu",  "mthreads", "musa",      "npu",       "tsingmicro"};
+    for (size_t start = 0; start < path.size;) {
+        size_t end = start;
+        while (end < path.size && path.data[end] != '/') end++;
+        Str folder = {path.data + start, end - start}, bare = folder;
+        if (bare.size && bare.data[0] == '_') bare = (Str){bare.data + 1, bare.size - 1};
+        for (size_t i = 0; end < path.size && i < sizeof names / sizeof *names; i++)
+            if (str_is(bare, names[i])) return folder;
+        start = end + 1;
+    }
+    return (Str){0};
+}
+
 Str module_other_build(Arena *arena, const Module *module) {
     const Map *names = &module->scope->names;
-    Str found = {0};
+    Str found = accelerator_of(str_from(module->source->path ? module->source->path : ""));
     for (int i = 0; i < names->count && !found.size; i++)
         for (const ScopeEntry *entry = names->entries[i].value; entry && !found.size;
              entry = entry->next)

@@ -88,8 +88,8 @@ bool scope_language_name(Str dotted, Str *name);
 /// Whether the file is one of triton.language itself, as in a copy of Triton. There plain Python may be called in kernels: Triton goes
 /// by the name of a function's module.
 bool scope_is_language(const Module *module);
-/// The package of another build of Triton's language that the file imports ("triton_dist.language", "triton.language.extra.tlx"), whose
-/// compiler may take what Triton's does not; empty where there is none.
+/// The package of another build of Triton's language that the file imports ("triton_dist.language", "triton.language.extra.tlx"), or the
+/// folder of another accelerator that it lies in ("_ascend"): that compiler may take what Triton's does not. Empty where there is none.
 Str module_other_build(Arena *arena, const Module *module);
 /// Whether a decorator makes a builtin of the compiler: Python that builds Triton's IR.
 bool scope_marks_builtin(const FunctionDefinition *decorator);

@@ -104,7 +104,9 @@ bool parameters_learn(Arena *arena, Function *function, const bool *is_fixed,
                    : is_described || old.kind == TYPE_DESCRIPTOR
                        ? descriptor_type(arena, old, roles.ranks[parameter->value->id], i, class)
                        : runtime_type(old, role, i, class);
-        if (new.kind == old.kind &&dtype_equal(new.element, old.element)) continue;
+        bool is_known = new.kind == old.kind &&dtype_equal(new.element, old.element) &&
+                        new.element.parameter_class == old.element.parameter_class;
+        if (is_known) continue;
         knowledge->types[i] = new;
         learnt = true;
     }

@@ -86,8 +86,22 @@ static void note_branches(Function *function, const Value *pointer, int effects,
     }
 }
 
+/// What is combined bit by bit is integers: so is what a parameter points to whose element type it was cast to.
+static void note_bits(Pointees *pointees, const Op *op) {
+    for (int i = 0; op_has(op->code, TRAIT_INTEGERS) && i < op->operand_count; i++) {
+        const Value *operand = op->operands[i];
+        if (!operand || operand->type.kind != TYPE_NUMBER ||
+            operand->type.element.code != DTYPE_OF_PARAMETER)
+            continue;
+        int parameter = operand->type.element.parameter;
+        if (parameter >= 0 && parameter < pointees->function->parameter_count)
+            pointees->loaded[parameter] = (unsigned short)(pointees->loaded[parameter] | ROLE_INT);
+    }
+}
+
 static bool visit_pointees(void *context, Op *op) {
     Pointees *pointees = context;
+    note_bits(pointees, op);
     int effects = op_rows[op->code].effects;
     if (!(effects & (EFFECT_READS | EFFECT_WRITES)) || op->operand_count == 0) return true;
     int steps = MOST_STEPS_TO_BRANCHES;

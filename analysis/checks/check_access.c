@@ -204,73 +204,84 @@ void check_access_patterns(Check *check) {
 
 /* ---- 32-bit offsets ---- */
 
-/// The number that a launch passes for the parameter, as it is written there or bound to a name once. Negative: it is none.
-static int64_t number_at_launch(Check *check, const LaunchSite *site, int parameter) {
-    enum { MOST_DIGITS = 18 };
-    const Source *source = check->kernel->definition->module->source;
-    CheckedArguments arguments = arguments_read(check, source, site->launcher, site->call);
-    const CheckedArgument *argument =
-        arguments.has_splat ? NULL
-                            : arguments_find(check->kernel->definition, &arguments, parameter);
-    if (!argument || node_is_null(argument->value)) return -1;
-    SyntaxNode value = argument->value;
-    if (node_kind(value) == SYNTAX_IDENTIFIER && site->launcher) {
-        SyntaxNode bound = launcher_binding(site->launcher, node_text(source, value));
-        if (!node_is_null(bound)) value = bound;
-    }
-    Str text = node_text(source, value);
-    if (node_kind(value) != SYNTAX_INTEGER || text.size > MOST_DIGITS) return -1;
-    int64_t number = 0;
-    for (size_t i = 0; i < text.size; i++) {
-        if (text.data[i] < '0' || text.data[i] > '9') return -1;
-        number = 10 * number + (text.data[i] - '0');
-    }
-    return number;
+/// A product that goes into an address, and a launch of the file at which it does not fit into 32 bits.
+typedef struct Overflow {
+    Check *check;
+    const HostLaunch *launch;
+    const Op *product;
+    int64_t reached;  // by the product, at that launch
+} Overflow;
+
+static int64_t number_written(const HostValue *value) {
+    bool is_written = value && value->kind == HOST_CONSTANT && value->constant.kind == CONSTANT_INT;
+    return is_written && value->constant.integer >= 0 ? value->constant.integer : -1;
 }
 
-/// Whether all launches of the file pass a number, so small that the largest grid along its axes does not come to 2^31 with it.
-static bool is_small_at_launches(Check *check, const Value *size) {
-    enum { LARGEST_SIZE = 32768 };
-    const Module *module = check->kernel->definition->module;
-    bool is_launched = false;
-    for (LIST_EACH(int, i, module->launches)) {
-        const LaunchSite *site = &module->launches.items[i];
-        if (site->kernel != check->kernel->definition) continue;
-        int64_t number = number_at_launch(check, site, size->index);
-        if (number < 0 || number >= LARGEST_SIZE) return false;
-        is_launched = true;
-    }
-    return is_launched;
+static int64_t sum_of(int64_t a, int64_t b) {
+    return a < 0 || b < 0 || a > INT64_MAX - b ? -1 : a + b;
 }
 
-/// The side of a product in 32 bits that is a program id, where the other is a run-time size; NULL where it is none.
-static const Value *overflowing_side(Check *check, const Op *op) {
-    if (op->code != OP_MUL || op->results[0]->type.kind != TYPE_NUMBER ||
-        op->results[0]->type.element.code != DTYPE_INT32)
-        return NULL;
-    for (int side = 0; side < 2; side++) {
-        Value *size = op->operands[1 - side];
-        if (!check_is_parameter(size) || size->type.is_constexpr || size->type.kind != TYPE_NUMBER)
-            continue;
-        if (check_depends_on_program(check, op->operands[side], -1) &&
-            !is_small_at_launches(check, size))
-            return op->operands[side];
-    }
-    return NULL;
+static int64_t product_of(int64_t a, int64_t b) {
+    return a < 0 || b < 0 || (b && a > INT64_MAX / b) ? -1 : a * b;
 }
 
-/// The first product below the pointer that may overflow.
+/// The largest that a number is in the lanes and programs of a launch, made of program ids, ranges and numbers that the launch passes; -1
+/// where something else goes into it, or it may be negative.
+static int64_t most_at(const HostLaunch *launch, const Value *value, int depth) {
+    enum { MOST_DEPTH = 24 };
+    int64_t number;
+    if (!value || depth > MOST_DEPTH) return -1;
+    if (value_is_int(value, &number)) return number < 0 ? -1 : number;
+    if (check_is_parameter(value))
+        return value->index < launch->argument_count
+                   ? number_written(launch->arguments[value->index].value)
+                   : -1;
+    const Op *op = value->op;
+    if (!op || !op->operand_count) return -1;
+    switch (op->code) {
+    case OP_PROGRAM_ID: {
+        bool is_axis =
+            value_is_int(op->operands[0], &number) && number >= 0 && number < launch->grid_rank;
+        int64_t programs = is_axis ? number_written(launch->grid[number]) : -1;
+        return programs > 0 ? programs - 1 : -1;
+    }
+    case OP_ARANGE: {
+        int64_t end = most_at(launch, op->operands[1], depth + 1);
+        return end > 0 ? end - 1 : -1;
+    }
+    case OP_ADD:
+        return sum_of(most_at(launch, op->operands[0], depth + 1),
+                      most_at(launch, op->operands[1], depth + 1));
+    case OP_MUL:
+        return product_of(most_at(launch, op->operands[0], depth + 1),
+                          most_at(launch, op->operands[1], depth + 1));
+    case OP_CAST:
+    case OP_EXPAND_DIMS:
+    case OP_BROADCAST_TO: return most_at(launch, op->operands[0], depth + 1);
+    default: return -1;
+    }
+}
+
+/// The first product below the pointer that leaves 32 bits.
 static intptr_t find_overflow(ValueWalk *walk, const Value *value) {
-    Check *check = (Check *)(uintptr_t)walk->context;
-    if (!value || !value->op) return 0;
-    if (overflowing_side(check, value->op)) return (intptr_t)value->op;
-    switch (value->op->code) {
+    Overflow *overflow = (Overflow *)(uintptr_t)walk->context;
+    const Op *op = value ? value->op : NULL;
+    if (!op) return 0;
+    if (op->code == OP_MUL && value->type.kind == TYPE_NUMBER &&
+        value->type.element.code == DTYPE_INT32) {
+        int64_t reached = most_at(overflow->launch, value, 0);
+        if (reached > INT32_MAX) {
+            overflow->reached = reached;
+            return (intptr_t)op;
+        }
+    }
+    switch (op->code) {
     case OP_ADD:
     case OP_SUB:
     case OP_EXPAND_DIMS:
     case OP_BROADCAST_TO:
-        for (int i = 0; i < value->op->operand_count; i++) {
-            intptr_t found = walk_ask(walk, value->op->operands[i]);
+        for (int i = 0; i < op->operand_count; i++) {
+            intptr_t found = walk_ask(walk, op->operands[i]);
             if (found) return found;
         }
         return 0;
@@ -290,62 +301,35 @@ static intptr_t find_program_id(ValueWalk *walk, const Value *value) {
     return 0;
 }
 
-static bool number_written(const HostValue *value, int64_t *number) {
-    bool is_written = value && value->kind == HOST_CONSTANT && value->constant.kind == CONSTANT_INT;
-    if (is_written) *number = value->constant.integer;
-    return is_written;
+static void tell_overflow(const Overflow *overflow, const Op *access) {
+    Check *check = overflow->check;
+    const Op *product = overflow->product,
+             *id = (const Op *)walk_from(product->results[0], find_program_id, 0, NULL);
+    Diagnostic *said = check_report(
+        check, DIAGNOSTIC_OFFSET_OVERFLOW, id ? id : product,
+        "%s 32 bits, and an offset comes to %lld at a launch of the file: past 2^31 - 1 it becomes "
+        "negative; cast %s with `.to(tl.int64)`",
+        id ? "this program id has" : "this product is computed in", (long long)overflow->reached,
+        id ? "it" : "a factor");
+    if (id) check_relate(check, said, product, "multiplied here");
+    check_relate(check, said, access, "used as an offset here");
+    if (said && overflow->launch->site->range.source == said->range.source)
+        diagnostic_relate(check->diagnostics, said, overflow->launch->site->range, "the launch");
 }
 
-/// A launch of the file whose last program multiplies its id to more than 31 bits, by numbers that are written there; or NULL.
-static const HostLaunch *reaching_launch(Check *check, const Op *product, const Op *id,
-                                         int64_t *programs, int64_t *size) {
-    const Value *side = overflowing_side(check, product);
-    const Value *factor = product->operands[product->operands[0] == side];
-    int64_t axis;
-    if (!id || check_strip((Value *)(uintptr_t)side) != id->results[0] ||
-        !value_is_int(id->operands[0], &axis) || axis < 0 || axis >= PROGRAM_AXES ||
-        check->skips_trials)
-        return NULL;
-    HostLaunches launches = host_launches(check->arena, check->kernel->definition, check->function);
-    for (LIST_EACH(int, i, launches)) {
-        const HostLaunch *launch = launches.items[i];
-        if (launch->is_reached && axis < launch->grid_rank &&
-            factor->index < launch->argument_count &&
-            number_written(launch->grid[axis], programs) &&
-            number_written(launch->arguments[factor->index].value, size) && *programs > 0 &&
-            *size > 0 && *programs - 1 > INT32_MAX / *size)
-            return launch;
-    }
-    return NULL;
-}
-
+/// Once in a kernel, by the sizes that a launch of the file has; where nobody says these, nothing is said.
 void check_offsets(Check *check) {
-    for (LIST_EACH(int, i, check->memory)) {
-        const Value *pointer = check->memory.items[i]->op->operands[0];
-        const Op *product = (const Op *)walk_from(pointer, find_overflow, 0, check);
-        if (!product) continue;
-        const Op *id =
-            (const Op *)walk_from(overflowing_side(check, product), find_program_id, 0, NULL);
-        Diagnostic *said = check_report(
-            check, DIAGNOSTIC_OFFSET_OVERFLOW, id ? id : product,
-            id ? "this program id has 32 bits, and so has the offset that it is multiplied to: past "
-                 "2^31 elements it becomes negative; cast it with `.to(tl.int64)`"
-               : "this product is computed in 32 bits and overflows past 2^31 elements: "
-                 "cast the program id with `.to(tl.int64)`");
-        int64_t programs, size;
-        const HostLaunch *launch = reaching_launch(check, product, id, &programs, &size);
-        if (said && launch) {
-            said->severity = SEVERITY_WARNING;
-            said->message = arena_printf(
-                check->diagnostics->arena,
-                "this program id has 32 bits, and becomes negative where it is multiplied: a launch "
-                "of the file has %lld programs along its axis and passes %lld; cast it with "
-                "`.to(tl.int64)`",
-                (long long)programs, (long long)size);
-            diagnostic_relate(check->diagnostics, said, launch->site->range, "the launch");
+    if (check->skips_trials || check->memory.count == 0) return;
+    HostLaunches launches = host_launches(check->arena, check->kernel->definition, check->function);
+    for (LIST_EACH(int, k, launches)) {
+        Overflow overflow = {.check = check, .launch = launches.items[k]};
+        for (int i = 0; overflow.launch->is_reached && i < check->memory.count; i++) {
+            const Op *access = check->memory.items[i]->op;
+            overflow.product =
+                (const Op *)walk_from(access->operands[0], find_overflow, 0, &overflow);
+            if (!overflow.product) continue;
+            tell_overflow(&overflow, access);
+            return;
         }
-        if (id) check_relate(check, said, product, "multiplied here");
-        check_relate(check, said, check->memory.items[i]->op, "used as an offset here");
-        return;  // once per kernel
     }
 }

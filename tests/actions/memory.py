@@ -146,3 +146,9 @@ def square_tile_kernel(x_ptr, y_ptr, m, n, BLOCK: tl.constexpr):
     rows, columns = tl.arange(0, BLOCK), tl.arange(0, BLOCK)
     x = tl.load(x_ptr + rows[:, None] + columns[None, :] * 8)
     tl.store(y_ptr + rows[:, None] + columns[None, :] * 8, x, mask=(rows[:, None] < m) & (columns[None, :] < n))
+
+
+def launch_long_rows(device):
+    x = torch.empty((70000, 40000), device=device)
+    long_rows_kernel[(70000,)](x, torch.empty_like(x), x.stride(0), 40000, BLOCK=65536)
+    two_strides_kernel[(70000,)](x, torch.empty_like(x), 40000, x.stride(0), 40000, BLOCK=65536)

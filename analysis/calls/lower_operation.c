@@ -10,6 +10,7 @@
 #include "analysis/expressions/lower_literal.h"
 #include "analysis/expressions/lower_operator.h"
 #include "analysis/frames/branches.h"
+#include "analysis/frames/conditions.h"
 #include "analysis/frames/tuples.h"
 #include "analysis/syntax/syntax_nodes.h"
 
@@ -46,6 +47,26 @@ void lowering_report_keyword(Lowering *lowering, OpCode code, const char *callee
                         callee, keyword, nearest ? nearest : "");
     // A release that we do not know may have it.
     if (diagnostic && !nearest) diagnostic->severity = SEVERITY_WARNING;
+}
+
+/// What a keyword that no release we know has does to the operands. False: nobody knows what the operation computes with it.
+static bool take_unknown_keyword(Lowering *lowering, OpCode code, const Keyword *keyword,
+                                 Value **operands, SyntaxNode node) {
+    const char *callee = op_rows[code].name ? op_rows[code].name : op_rows[code].id;
+    const FormerKeyword *former = op_former_keyword(code, keyword->name);
+    SyntaxNode place = keyword_node(lowering, node, keyword->name);
+    bool truth, is_known = value_truth(keyword->value, &truth);
+    if (!former) {
+        lowering_report_keyword(lowering, code, callee, keyword->name, place);
+        return is_known && !truth;
+    }
+    lowering_report(lowering, DIAGNOSTIC_REMOVED_OPERATION, place,
+                    "`%s` had `%s` before Triton 2.0 only: write `%s`.", callee, keyword->name,
+                    former->instead);
+    Value **operand = &operands[former->operand];
+    if (truth && is_known && *operand)
+        *operand = build_unary(&lowering->builder, former->through, *operand);
+    return is_known;
 }
 
 static Value *variadic_operand(Lowering *lowering, const Arguments *arguments, int from) {
@@ -88,11 +109,14 @@ static bool operands_bind(Lowering *lowering, OpCode code, const Arguments *argu
                             callee, keyword->name);
             return false;
         }
-        if (index >= 0)
-            (*operands)[index] = keyword->value;
-        else if (!keyword_is_internal(keyword->name))
-            lowering_report_keyword(lowering, code, callee, keyword->name,
-                                    keyword_node(lowering, node, keyword->name));
+        if (index >= 0) (*operands)[index] = keyword->value;
+    }
+    bool is_known = true;
+    for (LIST_EACH(int, k, arguments->keywords)) {
+        const Keyword *keyword = &arguments->keywords.items[k];
+        if (op_parameter_index(code, str_from(keyword->name)) < 0 &&
+            !keyword_is_internal(keyword->name))
+            is_known &= take_unknown_keyword(lowering, code, keyword, *operands, node);
     }
     for (int i = 0; i < count; i++) {
         bool is_missing =
@@ -103,7 +127,7 @@ static bool operands_bind(Lowering *lowering, OpCode code, const Arguments *argu
                             STR_ARGS(parameters[i].name));
         return false;
     }
-    return true;
+    return is_known;
 }
 
 static Value *combine_argument(Lowering *lowering, Region *region, const Value *item) {

@@ -236,6 +236,17 @@ const char *op_suggest(Str name) {
     return best;
 }
 
+const FormerKeyword *op_former_keyword(OpCode code, const char *name) {
+    static const FormerKeyword rows[] = {
+#define FORMER(code, name, operand, through, instead) {code, name, operand, through, instead},
+#include "analysis/ops/foreign_names.def"
+#undef FORMER
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].code == code && strcmp(rows[i].name, name) == 0) return &rows[i];
+    return NULL;
+}
+
 const char *op_foreign(Str name) {
     static const char *const rows[][2] = {
 #define FOREIGN(name, instead) {name, instead},

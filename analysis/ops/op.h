@@ -144,6 +144,17 @@ int op_spelling_distance(Str name, Str candidate);
 const char *op_suggest(Str name);
 /// What triton.language has in place of a name of PyTorch or NumPy, or NULL.
 const char *op_foreign(Str name);
+
+/// A flag that an operation had before Triton 2.0: the operand of this number goes through another operation where it is true.
+typedef struct FormerKeyword {
+    OpCode code;
+    const char *name;
+    int operand;
+    OpCode through;
+    const char *instead;  // in Triton
+} FormerKeyword;
+/// NULL where it had none of that name.
+const FormerKeyword *op_former_keyword(OpCode code, const char *name);
 /// The attribute or method of a tensor that is spelt most like `name`, and by how many edits it differs.
 typedef struct OpMember {
     Str name;

@@ -16,6 +16,7 @@
 #include "autodiff/joins/inner_digits.h"
 #include "autodiff/joins/joined_loops.h"
 #include "autodiff/joins/joined_sums.h"
+#include "autodiff/joins/merged_tails.h"
 #include "autodiff/primal/active_outputs.h"
 #include "autodiff/primal/activity.h"
 #include "autodiff/primal/bits.h"
@@ -113,6 +114,13 @@ static void pass_join_loops(Differentiation *state) {
     if (inner_digits_open(state)) state->joins.any = true;
     if (!state->joins.any) return;
     function_simplify(state->primal);
+    function_share(state->primal);
+    function_hoist(state->primal);
+}
+
+static void pass_merge_tails(Differentiation *state) {
+    bool changed = function_merge_tails(state->arena, state->primal);
+    if (!function_merge_stores(state->primal) && !changed) return;
     function_share(state->primal);
     function_hoist(state->primal);
 }

@@ -201,7 +201,7 @@ static void report_python_name(Lowering *lowering, SyntaxNode node, Str name) {
 static Entity lower_name(Lowering *lowering, SyntaxNode node) {
     Str name = lowering_text(lowering, node);
     Value *value = variable_get(lowering, name);
-    if (value) return entity_of_value(value);
+    if (value) return entity_of_value(version_known(lowering, value));
     if (!lowering->frame->module) return rule_name(lowering, name);
     ScopeEntry entry = module_resolve(lowering->arena, lowering->frame->module, name);
     if (entry.kind != SCOPE_MISSING)

@@ -89,6 +89,13 @@ static bool is_partly_tile(const Value *value, int depth) {
 
 static Value *spread_to(const Merge *merge, Builder *builder, Value *value, const Poly **dims);
 
+static void yield_more(Arena *arena, Op *yield, Value *item) {
+    Value **items = ARENA_ARRAY(arena, Value *, yield->operand_count + 1);
+    memcpy(items, yield->operands, (size_t)yield->operand_count * sizeof *items);
+    items[yield->operand_count++] = item;
+    yield->operands = items;
+}
+
 /// Another result of the `if` that made the value, spread in those of its branches that have a tile.
 static Value *spread_in_branches(const Merge *merge, const Value *value, const Poly **dims) {
     Op *op = value->op;
@@ -98,11 +105,7 @@ static Value *spread_in_branches(const Merge *merge, const Value *value, const P
         Op *yield = region_terminator(op->regions[branch]);
         Builder builder = builder_in(merge->lowering, op->regions[branch]);
         builder.before = yield;
-        Value *item = spread_to(merge, &builder, yield->operands[value->index], dims);
-        Value **items = ARENA_ARRAY(arena, Value *, yield->operand_count + 1);
-        memcpy(items, yield->operands, (size_t)yield->operand_count * sizeof *items);
-        items[yield->operand_count++] = item;
-        yield->operands = items;
+        yield_more(arena, yield, spread_to(merge, &builder, yield->operands[value->index], dims));
     }
     type.dims = dims;
     Value *result = op_append_result(merge->lowering->builder.function, op, type);
@@ -279,6 +282,53 @@ Outcome lower_branches(Lowering *lowering, Value *condition, BranchLowerer *lowe
     append_yield(lowering, op->regions[0], merge.yields[0].items, merge.yields[0].count);
     append_yield(lowering, op->regions[1], merge.yields[1].items, merge.yields[1].count);
     return outcome;
+}
+
+// --- Variables that have another type in each branch
+
+/// A result that is what one side has, and nothing from the other.
+static Value *result_of_side(Lowering *lowering, Op *branch, int side, Value *value) {
+    for (int i = 0; i < 2; i++) {
+        Op *yield = region_terminator(branch->regions[i]);
+        Builder builder = builder_in(lowering, branch->regions[i]);
+        builder.before = yield;
+        Value *item = value;
+        if (i != side) {
+            item = op_append(&builder, OP_UNDEFINED, NULL, 0, 1)->results[0];
+            item->type = (Type){.kind = TYPE_NONE};
+        }
+        yield_more(lowering->arena, yield, item);
+    }
+    return op_append_result(lowering->builder.function, branch, type_at_runtime(value));
+}
+
+bool branches_tell_apart(Lowering *lowering, Op *branch, Str name) {
+    const Value *merged = variable_get(lowering, name);
+    if (!merged || merged->op != branch) return false;
+    Value *sides[2];
+    for (int side = 0; side < 2; side++) {
+        sides[side] = region_terminator(branch->regions[side])->operands[merged->index];
+        Type type = sides[side]->type;
+        bool is_tile = type.kind == TYPE_POINTER || type.kind == TYPE_NUMBER;
+        if (!is_tile || type.is_constexpr) return false;
+    }
+    VariableVersions told = {.merged = merged, .condition = branch->operands[0]};
+    for (int side = 0; side < 2; side++) {
+        told.versions[side] = result_of_side(lowering, branch, side, sides[side]);
+        told.versions[side]->name = merged->name;
+    }
+    LIST_PUSH(lowering->arena, &lowering->versions, told);
+    return true;
+}
+
+Value *version_known(const Lowering *lowering, Value *value) {
+    for (LIST_EACH(int, i, lowering->versions)) {
+        const VariableVersions *told = &lowering->versions.items[i];
+        bool truth;
+        if (told->merged == value && condition_known(lowering, told->condition, &truth))
+            return told->versions[truth ? 0 : 1];
+    }
+    return value;
 }
 
 // --- A choice that the lowering itself makes

@@ -19,6 +19,11 @@ typedef enum After {
 /// branch, 0 the second, if the other is one that Triton refuses, else -1.
 Outcome lower_branches(Lowering *lowering, Value *condition, BranchLowerer *lower, void *context,
                        After after, int *only);
+/// Gives a variable that lost its type where the branches of `branch` met a version for each of them (`version_known`). False where it is
+/// not of these branches, or a number of compile time.
+bool branches_tell_apart(Lowering *lowering, Op *branch, Str name);
+/// The version of a value that the conditions known here choose; the value itself where it has none, or nobody knows.
+Value *version_known(const Lowering *lowering, Value *value);
 /// One of two values by a condition: an OP_IF, or one branch of it where the condition is known.
 Value *lower_choice(Lowering *lowering, Value *condition, ChoiceLowerer *lower, void *context);
 /// The condition that decides which of two functions a value is; NULL where it is no such value.

@@ -30,6 +30,13 @@ typedef struct LoweringFrame {
     struct LoweringFrame *caller;
 } LoweringFrame;
 
+/// A variable that two branches left with two types: what it is where the truth of their condition is known.
+typedef struct VariableVersions {
+    const Value *merged;  // of no type: nothing is read of it where the truth is not known
+    const Value *condition;
+    Value *versions[2];  // where it is true, where it is false
+} VariableVersions;
+
 typedef struct Lowering {
     Arena *arena;
     Builder builder;
@@ -47,9 +54,10 @@ typedef struct Lowering {
     int64_t reserve;   // of the budget's steps: with fewer left the lowering stops by itself
     int max_ops;
     int max_depth;
-    int split_depth;       // branches around that took the statements after them along
-    int unassigned;        // reads so far, below such branches, of variables without a value
-    LIST(Str) forgotten;   // variables that lost their type where two branches met
+    int split_depth;      // branches around that took the statements after them along
+    int unassigned;       // reads so far, below such branches, of variables without a value
+    LIST(Str) forgotten;  // variables that lost their type where two branches met
+    LIST(VariableVersions) versions;
     bool stopped;          // a limit was reached: finish quickly
     bool keeps_sightings;  // the pass that stays
     const struct LoweringAssumption

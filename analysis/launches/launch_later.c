@@ -9,6 +9,7 @@ typedef struct Later {
     const LaunchSite *site;
     Str name;
     bool is_allocated, is_written;
+    int others;  // mentions besides what binds it
 } Later;
 
 static bool is_object(SyntaxNode parent, SyntaxNode node) {
@@ -69,6 +70,7 @@ static bool visit_mention(void *context, SyntaxNode node) {
     if (kind == SYNTAX_KEYWORD_ARGUMENT && node_same(node_field(parent, "name"), node)) return true;
     bool is_later = node_range(source, node).start >= node_range(source, later->site->call).end;
     bool is_bound = kind == SYNTAX_ASSIGNMENT && node_same(node_field(parent, "left"), node);
+    if (!is_bound) later->others++;
     if (is_later)
         later->is_written = later->is_written || is_written_at(later, node);
     else if (is_bound && is_allocation(source, node_field(parent, "right")))
@@ -78,7 +80,8 @@ static bool visit_mention(void *context, SyntaxNode node) {
     return true;
 }
 
-bool launch_leaves(const HostLaunch *launch, int parameter) {
+/// What the launcher does with the tensor; false where the launch passes none by a name of the launcher's own.
+static bool find_mentions(const HostLaunch *launch, int parameter, Later *later) {
     const LaunchSite *site = launch->site;
     if (!site->launcher || parameter >= launch->argument_count) return false;
     const Module *module = site->launcher->module;
@@ -87,9 +90,27 @@ bool launch_leaves(const HostLaunch *launch, int parameter) {
     SyntaxNode argument = node_at(site->call, range.start, range.end);
     if (node_kind(argument) == SYNTAX_KEYWORD_ARGUMENT) argument = node_field(argument, "value");
     if (node_kind(argument) != SYNTAX_IDENTIFIER) return false;
-    Later later = {.module = module, .site = site, .name = node_text(module->source, argument)};
+    *later = (Later){.module = module, .site = site, .name = node_text(module->source, argument)};
     for (int i = 0; i < site->launcher->parameter_count; i++)
-        if (str_equal(site->launcher->parameters[i].name, later.name)) return false;
-    syntax_walk(site->launcher->body, visit_mention, &later);
-    return later.is_allocated && !later.is_written;
+        if (str_equal(site->launcher->parameters[i].name, later->name)) return false;
+    syntax_walk(site->launcher->body, visit_mention, later);
+    return later->is_allocated;
+}
+
+bool launch_leaves(const HostLaunch *launch, int parameter) {
+    Later later;
+    return find_mentions(launch, parameter, &later) && !later.is_written;
+}
+
+bool parameter_is_scratch(Arena *arena, const Function *function, int parameter) {
+    const Parameter *tensor = &function->parameters[parameter];
+    if (!function->definition || !tensor->is_stored || !tensor->is_loaded) return false;
+    HostLaunches launches = host_launches(arena, function->definition, function);
+    for (LIST_EACH(int, i, launches)) {
+        Later later;
+        if (!find_mentions(launches.items[i], parameter, &later) || later.is_written ||
+            later.others > 1)
+            return false;
+    }
+    return launches.count > 0;
 }

@@ -80,6 +80,24 @@ static bool split_helps(const Lowering *lowering, const IfChain *chain, int forg
     return false;
 }
 
+/// Gives the variables that lost their type where the branches met a version for each, where what follows reads them by the condition:
+/// then nothing has to be lowered twice. False where one of them is read in another way.
+static bool chain_tell_apart(Lowering *lowering, const IfChain *chain, int forgotten) {
+    Op *branch = lowering->builder.before ? lowering->builder.before->previous
+                                          : lowering->builder.region->last;
+    if (branch->code != OP_IF) return false;
+    Str condition = lowering_text(lowering, chain->conditions[chain->at]);
+    for (int i = forgotten; i < lowering->forgotten.count; i++) {
+        Str name = lowering->forgotten.items[i];
+        if (rest_reads(lowering, chain->after, name) &&
+            !(rest_reads_by_condition(lowering, chain->after, name, condition) &&
+              branches_tell_apart(lowering, branch, name)))
+            return false;
+    }
+    lowering->forgotten.count = forgotten;
+    return true;
+}
+
 /// Where a chain's branches begin, to take them back.
 typedef struct Start {
     const Op *last;
@@ -125,7 +143,8 @@ static Outcome chain_branches(Lowering *lowering, IfChain chain, Value *conditio
         return lower_branches(lowering, condition, chain_branch, &chain, chain.mode, &only);
     Start start = chain_start(lowering);
     Outcome outcome = lower_branches(lowering, condition, chain_branch, &chain, chain.mode, &only);
-    bool splits = only < 0 && split_helps(lowering, &chain, start.forgotten);
+    bool splits = only < 0 && split_helps(lowering, &chain, start.forgotten) &&
+                  !chain_tell_apart(lowering, &chain, start.forgotten);
     if (only < 0 && !splits) return outcome;
     if (!chain_restart(lowering, &start, condition)) return outcome;
     if (!splits) return chain_only(lowering, chain, condition, only);

@@ -127,6 +127,54 @@ bool rest_reads(const Lowering *lowering, const Rest *rest, Str name) {
     return false;
 }
 
+typedef struct OtherReadSearch {
+    const Lowering *lowering;
+    Str name, condition;
+    bool found;
+} OtherReadSearch;
+
+static bool visit_other_read(void *context, SyntaxNode node);
+
+/// Up to the first branch that the condition leads to: the others behind it are ruled out by it.
+static void search_branches(OtherReadSearch *search, SyntaxNode node) {
+    for (uint32_t i = 0; i < node_child_count(node); i++) {
+        SyntaxNode part = node_child(node, i);
+        bool is_elif = node_kind(part) == SYNTAX_ELIF;
+        SyntaxNode condition = is_elif ? node_field(part, "condition") : part;
+        if ((i == 0 || is_elif) &&
+            str_equal(lowering_text(search->lowering, condition), search->condition))
+            return;
+        syntax_walk(part, visit_other_read, search);
+    }
+}
+
+static bool visit_other_read(void *context, SyntaxNode node) {
+    OtherReadSearch *search = context;
+    if (search->found) return false;
+    if (node_kind(node) == SYNTAX_IF) {
+        search_branches(search, node);
+        return false;
+    }
+    if (node_kind(node) == SYNTAX_KEYWORD_ARGUMENT) {
+        syntax_walk(node_field(node, "value"), visit_other_read, search);
+        return false;
+    }
+    search->found = target_is(search->lowering, node, search->name);
+    return !search->found;
+}
+
+bool rest_reads_by_condition(Lowering *lowering, const Rest *rest, Str name, Str condition) {
+    OtherReadSearch search = {lowering, name, condition, false};
+    for (; rest; rest = rest->outer)
+        for (int i = rest->next; i < rest->count; i++) {
+            Map assigned = map_new(lowering->arena);
+            names_assigned(lowering, rest->items[i], &assigned);
+            syntax_walk(rest->items[i], visit_other_read, &search);
+            if (search.found || map_get(&assigned, name)) return false;
+        }
+    return true;
+}
+
 // --- Assignment
 
 static void assign_name(Lowering *lowering, SyntaxNode target, Value *value) {

@@ -62,7 +62,8 @@ void parameters_add_gradients(Differentiation *state, const Memory *memory) {
                                 map_get_pointer(&state->buffers.gradients, origin));
             continue;
         }
-        bool stored = map_has_pointer(&memory->stored, root);
+        bool stored = map_has_pointer(&memory->stored, root) &&
+                      memory_accesses(state->arena, state->primal, root).count > 0;
         bool loaded = map_has_pointer(&memory->loaded, root);
         bool running = map_has_pointer(&state->buffers.running, root);
         bool wanted = loaded && !stored && gradient_is_wanted(options, parameter);

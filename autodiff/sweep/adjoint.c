@@ -384,13 +384,18 @@ static void pin_gauges(Differentiation *state, const Op *loop) {
     }
 }
 
+/// Whether all that the op makes is pinned: then it is not computed again. A branch may have other results besides.
 static bool is_pinned(const Differentiation *state, const Op *loop, const Op *op) {
     const Op *yield = region_terminator(loop_body(loop));
-    for (int i = 0; i < loop->result_count; i++)
-        if (map_has_pointer(&state->activity.constant, loop->results[i]) &&
-            yield->operands[i]->op == op)
-            return true;
-    return false;
+    int pinned = 0;
+    for (int r = 0; r < op->result_count; r++) {
+        bool is_final = false;
+        for (int i = 0; i < loop->result_count && !is_final; i++)
+            is_final = yield->operands[i] == op->results[r] &&
+                       map_has_pointer(&state->activity.constant, loop->results[i]);
+        pinned += is_final;
+    }
+    return pinned > 0 && pinned == op->result_count;
 }
 
 /// Carried values that the adjoint never reads: whatever still uses them must be dead, or the kernel is refused.
@@ -410,8 +415,11 @@ static void recompute_body(Differentiation *state, const Op *loop) {
     pin_gauges(state, loop);
     const Region *body = loop_body(loop);
     const Op *terminator = region_terminator(body);
-    for (const Op *op = body->first; op && op != terminator; op = op->next)
-        if (!is_pinned(state, loop, op)) op_clone(&state->builder, op, &state->values);
+    for (const Op *op = body->first; op && op != terminator; op = op->next) {
+        if (is_pinned(state, loop, op)) continue;
+        op_clone(&state->builder, op, &state->values);
+        if (op->result_count > 1) pin_gauges(state, loop);  // of a branch, among others
+    }
 }
 
 /// Sums what the body added to values from outside in carried values of the reversed loop.

@@ -10,10 +10,13 @@
 #include "analysis/build/build.h"
 #include "analysis/build/infer.h"
 #include "analysis/build/value_poly.h"
+#include "analysis/host/launch.h"
+#include "analysis/launches/launch_later.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/tape/load_tape.h"
 #include "autodiff/tape/loop_stores.h"
 #include "autodiff/tape/replay.h"
+#include "autodiff/tape/saved.h"
 
 static bool visit_memory(void *context, Op *op) {
     Memory *memory = context;
@@ -248,7 +251,8 @@ static void read_stored(Differentiation *state, Op *load, Value *value) {
                  .range = load->range,
                  .call = load->call};
     DType element = load->results[0]->type.element;
-    if (element.code != DTYPE_UNKNOWN && !dtype_equal(value->type.element, element))
+    bool is_other = element.code != DTYPE_UNKNOWN && !dtype_equal(value->type.element, element);
+    if (is_other && !stored_is_unrounded(state, value, pointer_root(load->operands[0])))
         value = build_binary(&b, OP_CAST, value, build_dtype(&b, element));
     Value *mask = access_mask(load);
     Value *other = load->operands[2] && !value_is_none(load->operands[2]) ? load->operands[2]
@@ -557,6 +561,13 @@ static void keep_loads(Differentiation *state, int index, const OpList *accesses
     }
 }
 
+/// Whether the kernel only stores there, and nobody reads that. What no load of the kernel's has asked for is left: the backward may.
+static bool is_scratch(const Differentiation *state, int index, const OpList *accesses) {
+    for (int i = 0; i < accesses->count; i++)
+        if (accesses->items[i]->code != OP_STORE) return false;
+    return parameter_is_scratch(state->arena, state->primal, index);
+}
+
 static void split_versions(Differentiation *state, int index, bool is_float, bool is_wanted) {
     Value *root = state->primal->parameters[index].value;
     OpList accesses = memory_accesses(state->arena, state->primal, root);
@@ -565,6 +576,10 @@ static void split_versions(Differentiation *state, int index, bool is_float, boo
             !forward_stored(state, accesses.items[i], &accesses))
             forward_looped(state, accesses.items[i], &accesses);
     accesses = memory_accesses(state->arena, state->primal, root);
+    if (is_scratch(state, index, &accesses)) {
+        for (int i = 0; i < accesses.count; i++) op_remove(accesses.items[i]);
+        return;
+    }
     if (is_float) assume_iterations_apart(state, &state->primal->parameters[index], &accesses);
     Version *versions = ARENA_ARRAY(state->arena, Version, accesses.count + 1);
     Keeping keeping = is_float && is_wanted

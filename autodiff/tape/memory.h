@@ -15,7 +15,7 @@ Memory memory_of(Arena *arena, const Function *function);
 OpList memory_accesses(Arena *arena, const Function *function, const Value *root);
 /// For each buffer that the kernel stores to: loads of what the program stored become the stored value; loads of what was
 /// there before the launch read a parameter `..._before`; loads of what the kernel overwrites later read one that the backward
-/// must not need (`lost`). Where the gradient of a buffer changes as the sweep goes, it is marked `running`.
+/// must not need (`lost`). Stores to memory that all launches of the file forget go, where the kernel only stores there. Where the gradient of a buffer changes as the sweep goes, it is marked `running`.
 void memory_split_versions(Differentiation *state, const Memory *memory,
                            bool (*wants)(const void *context, const Parameter *parameter),
                            const void *context);

@@ -128,6 +128,12 @@ static int parameter_of(const Differentiation *state, const Value *root) {
     return -1;
 }
 
+bool stored_is_unrounded(const Differentiation *state, const Value *value, const Value *root) {
+    int index = parameter_of(state, root);
+    return value->type.element.code == DTYPE_FLOAT32 && index >= 0 &&
+           is_tensor_of(state, index, true);
+}
+
 bool stored_value_stays(const Differentiation *state, const Op *store, const Value *value,
                         bool is_single) {
     Value *root = pointer_root(store->operands[0]);

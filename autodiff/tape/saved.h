@@ -17,5 +17,8 @@ bool stored_value_stays(const Differentiation *state, const Op *store, const Val
 bool stored_tensor_is_left(const Differentiation *state, const Op *store);
 /// Whether what `store`, of the forward, writes to has the element type of an input in every launch.
 bool stored_tensor_is_as_small(const Differentiation *state, const Op *store);
+/// Whether a float32 value is what a load finds where the program has stored it, behind the parameter `root`: every launch in the module
+/// passes a tensor of float32.
+bool stored_is_unrounded(const Differentiation *state, const Value *value, const Value *root);
 
 #endif

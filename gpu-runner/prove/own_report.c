@@ -23,11 +23,18 @@ static int64_t steps_of(const ProvedRun *run) {
     return 2 * run->input_count * run->forward_steps + 2 * run->backward_steps;
 }
 
-/// The largest that fits; of those that do not, the smallest.
+/// Whether the kernel alone says what is passed: then it also leaves types open that every launch settles.
+static bool is_of_kernel(const ProvedRun *run) { return run->configuration.origin == SPEC_KERNEL; }
+
+/// The largest that fits; of those that do not, the smallest. What a launch or the user says comes first.
 static const ProvedRun *choose(const ProvedRuns *runs, int64_t allowed) {
     const ProvedRun *best = NULL;
     for (LIST_EACH(int, i, *runs)) {
         const ProvedRun *run = &runs->items[i];
+        if (best && is_of_kernel(run) != is_of_kernel(best)) {
+            if (is_of_kernel(best)) best = run;
+            continue;
+        }
         int64_t steps = steps_of(run), other = best ? steps_of(best) : 0;
         bool is_better = steps <= allowed ? other > allowed || steps > other : steps < other;
         if (!best || is_better) best = run;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/choices/product_tiles.h"
+#include "analysis/launches/launch_later.h"
 #include "autodiff/function/warps_text.h"
 
 /// Time for the runner to stop by itself after its own limit, before it is killed.
@@ -263,9 +264,24 @@ static Json *joined_json(Arena *arena, const Backward *backward) {
     return json;
 }
 
-/// Parameters of the forward that only its backward reads what is stored through; NULL: there are none.
-static Json *saved_json(Arena *arena, const Kernel *kernel) {
+static bool has_upstream(const Backward *backward, const char *output) {
+    for (int i = 0; i < backward->whole.argument_count; i++) {
+        const BackwardArgument *argument = &backward->whole.arguments[i];
+        if (argument->use == ARGUMENT_UPSTREAM && strcmp(argument->of, output) == 0) return true;
+    }
+    return false;
+}
+
+/// Parameters of the forward that only its backward, or nobody, reads what is stored through; NULL: there are none.
+static Json *saved_json(Arena *arena, const Kernel *kernel, const Backward *backward) {
     Json *json = NULL;
+    const Function *forward = kernel->function;
+    for (int i = 0; i < forward->parameter_count; i++) {
+        const char *name = forward->parameters[i].name;
+        if (has_upstream(backward, name) || !parameter_is_scratch(arena, forward, i)) continue;
+        if (!json) json = json_array(arena);
+        json_push(json, json_string(arena, name));
+    }
     for (LIST_EACH(int, i, kernel->snapshot->saved)) {
         const SavedValue *saved = &kernel->snapshot->saved.items[i];
         if (strcmp(saved->kernel, kernel->function->name) != 0) continue;
@@ -284,7 +300,7 @@ ProofPlan proof_plan(Arena *arena, const Kernel *kernel, const Backward *backwar
         .inputs = names_json(arena, backward->inputs, backward->input_count),
         .outputs = names_json(arena, backward->outputs, backward->output_count),
         .spec = spec_json(arena, kernel, settings),
-        .saved = saved_json(arena, kernel),
+        .saved = saved_json(arena, kernel, backward),
         .is_partial = backward->is_partial,
     };
     json_set_string(plan.backward, "source", text);

@@ -264,10 +264,13 @@ static Json *joined_json(Arena *arena, const Backward *backward) {
     return json;
 }
 
+/// Whether what comes from above the output has a part in the backward.
 static bool has_upstream(const Backward *backward, const char *output) {
     for (int i = 0; i < backward->whole.argument_count; i++) {
         const BackwardArgument *argument = &backward->whole.arguments[i];
-        if (argument->use == ARGUMENT_UPSTREAM && strcmp(argument->of, output) == 0) return true;
+        bool is_gradient = argument->use == ARGUMENT_UPSTREAM ||
+                           argument->use == ARGUMENT_RUNNING || argument->use == ARGUMENT_KEPT;
+        if (is_gradient && strcmp(argument->of, output) == 0) return true;
     }
     return false;
 }

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "analysis/launches/launch_later.h"
 #include "autodiff/arguments.h"
 #include "autodiff/primal/descriptors.h"
 #include "autodiff/tape/memory.h"
@@ -53,7 +54,12 @@ static bool is_float_buffer(const PlanArgument *argument) {
     return argument->kind == ARGUMENT_POINTER && dtype_code_is_float(argument->dtype);
 }
 
+/// Nobody reads what a kernel leaves in scratch memory: it is no output.
 static Content weights_of(const Subject *subject, int index) {
+    Arena *arena = arena_new();
+    bool is_scratch = parameter_is_scratch(arena, subject->forward, index);
+    arena_free(arena);
+    if (is_scratch) return (Content){.kind = CONTENT_ZERO};
     return (Content){.kind = CONTENT_NORMAL,
                      .seed = hash_mix(subject->seed ^ (0xF00Du + (uint64_t)index))};
 }
@@ -284,7 +290,10 @@ static Computed computed_of(BackwardRun *run, const char *const *kinds) {
         MemoryBuffer *buffer = run->buffers.entries[i].value;
         bool is_asked = false;
         for (int k = 0; kinds[k]; k++) is_asked |= str_starts(str_from(buffer->name), kinds[k]);
-        if (!is_asked) continue;
+        int index = argument_index(run->subject, strchr(buffer->name, ' ') + 1);
+        if (!is_asked ||
+            (index >= 0 && parameter_is_scratch(run->arena, run->subject->forward, index)))
+            continue;
         bool is_sum = str_starts(str_from(buffer->name), "sum ");
         Offsets written = elements_of(run, buffer);
         for (LIST_EACH(int, w, written))

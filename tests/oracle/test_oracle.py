@@ -18,7 +18,7 @@ from tests.oracle.pool import Judged, run_cases
 
 HERE = Path(__file__).parent
 SAMPLE = 3  # generated launchers a class
-SHARE = 0.3  # of each class, in a run of everything
+SHARE = 0.2  # of each class, in a run of everything
 LIST = (
     HERE / "known.txt"
 )  # faults that are known, below a comment: none while there is no such file

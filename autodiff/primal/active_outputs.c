@@ -47,6 +47,47 @@ static intptr_t unknown_in(ValueWalk *walk, const Value *value) {
     return found;
 }
 
+/// Assembly that is not understood and takes an address: what it reads there, nobody sees.
+static intptr_t reading_assembly(ValueWalk *walk, const Value *value) {
+    const Op *op = value ? value->op : NULL,
+             *around = value && value->region ? value->region->parent : NULL;
+    if (!value || value->constant) return 0;
+    if (op && op->code == OP_INLINE_ASM && op->operand_count > 2 && op->operands[2]) {
+        const Op *list = op->operands[2]->op;
+        for (int i = 0; list && list->code == OP_TUPLE && i < list->operand_count; i++)
+            if (list->operands[i]->type.kind == TYPE_POINTER) return (intptr_t)op;
+    }
+    if (op && op->code == OP_LOAD) return 0;
+    const Op *from = op ? op : around;
+    intptr_t found = 0;
+    for (int i = 0; from && i < from->operand_count && !found; i++)
+        found = walk_ask(walk, from->operands[i]);
+    for (int r = 0; from && r < from->region_count && !found; r++) {
+        const Op *yield = region_terminator(from->regions[r]);
+        for (int i = 0; yield && i < yield->operand_count && !found; i++)
+            found = walk_ask(walk, yield->operands[i]);
+    }
+    return found;
+}
+
+/// Refuses to store what assembly has read, but to a tensor of whole numbers.
+static void refuse_assembly(Differentiation *state, const Op *store) {
+    const Value *root = pointer_root(store->operands[0]);
+    const DType stored = store->operands[0]->type.element;
+    // of a pointer that was cast nobody knows what the tensor has
+    bool is_of_integers =
+        root && root->type.kind == TYPE_POINTER && dtype_is_integer(root->type.element) &&
+        (root->type.element.code != DTYPE_OF_PARAMETER || dtype_equal(stored, root->type.element));
+    const Op *assembly = is_of_integers || !store->operands[1]
+                             ? NULL
+                             : (const Op *)walk_from(store->operands[1], reading_assembly, 0, NULL);
+    if (assembly)
+        adjoint_fail(
+            state, DIAGNOSTIC_GRADIENT_UNKNOWN_ADDRESS, assembly->range,
+            "this assembly takes an address, so it is not known which tensor it reads, nor "
+            "whether that has a gradient: read it with tl.load");
+}
+
 /// What is stored without a type or computed from what was not understood, or read or written at a place that nobody knows, may have
 /// a gradient.
 static bool visit_unknown_access(void *context, Op *op) {
@@ -55,6 +96,7 @@ static bool visit_unknown_access(void *context, Op *op) {
                   op->operands[1];
     const Value *value = stores ? op->operands[1] : op->code == OP_LOAD ? op->results[0] : NULL;
     if (!value) return true;
+    if (stores) refuse_assembly(state, op);
     if (stores && value->type.kind == TYPE_UNKNOWN) adjoint_refuse_unknown(state, op->operands[1]);
     const Op *cause =
         stores && !state->failed ? (const Op *)walk_from(value, unknown_in, 0, NULL) : NULL;
@@ -129,6 +171,7 @@ static bool visit_unseen_access(void *context, Op *op) {
     bool loads = op->code == OP_LOAD;
     bool stores =
         op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC) && op->operand_count > 1;
+    if (stores) refuse_assembly(unseen->state, op);
     if ((!loads && !stores) || !is_unseen_address(unseen->state->arena, op->operands[0]))
         return true;
     if (stores && !unseen->store && value_is_active(unseen->state, op->operands[1]))
@@ -147,6 +190,7 @@ void outputs_refuse_unseen(Differentiation *state, const Memory *memory) {
     seeded.buffers.gradients = map_new(state->arena);
     UnseenAccess unseen = {.state = state, .seeded = &seeded};
     region_walk(state->primal->body, visit_unseen_access, &unseen);
+    if (state->failed) return;
     if (unseen.store)
         adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNKNOWN_ADDRESS, unseen.store->range,
                      "this stores through an address that is a number, loaded or passed, so it is "

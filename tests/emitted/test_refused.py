@@ -164,3 +164,28 @@ def test_a_tensor_that_nobody_knows_may_have_a_gradient(tmp_path: Path) -> None:
     kernel = json.loads(tad("--check", "--grad", "--format", "json", file).stdout)["kernels"][0]
     assert kernel["status"] == "refused"
     assert "is chosen at run time" in kernel["reason"]
+
+
+ASSEMBLY = (
+    HEAD
+    + """@triton.jit
+def copied(o, x, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    words = x.to(tl.pointer_type(tl.uint32))
+    v = tl.inline_asm_elementwise(
+        "ld.global.u32 $0, [$1];", "=r,l", [words + i], dtype=tl.uint32, is_pure=True, pack=1
+    )
+    tl.store(o.to(tl.pointer_type(tl.uint32)) + i, v, mask=i < n)
+"""
+)
+
+
+def test_assembly_that_reads_by_itself(tmp_path: Path) -> None:
+    """Nobody sees which tensor it reads: that says nothing of whether there is a gradient."""
+    path = tmp_path / "kernels.py"
+    path.write_text(ASSEMBLY)
+    run = tad("--backward", path)
+    assert run.returncode == 1
+    assert "this assembly takes an address" in run.stderr
+    path.write_text(ASSEMBLY.replace("[words + i]", "[i]").replace("ld.global", "mov"))
+    assert "takes an address" not in tad("--backward", path).stderr

@@ -183,7 +183,7 @@ static uint64_t hash_of_given(Arena *arena, const PartSearch *search) {
 }
 
 /// The sum does not depend on the order in which an edited module lists its names.
-uint64_t kernel_hash(const Snapshot *snapshot, const Kernel *kernel) {
+uint64_t kernel_code_hash(const Snapshot *snapshot, const Kernel *kernel) {
     Arena *scratch = arena_new();
     PartSearch search = search_new(scratch, snapshot, kernel);
     for (LIST_EACH(int, i, snapshot->kernels)) {
@@ -193,9 +193,14 @@ uint64_t kernel_hash(const Snapshot *snapshot, const Kernel *kernel) {
         part_add_around(&search, other->name);
     }
     search_run(&search);
-    uint64_t hash = hash_of(kernel->definition->comment);
+    uint64_t hash = 0;
     for (LIST_EACH(int, i, search.parts)) hash += hash_of(search.parts.items[i].text);
     hash += hash_of_given(scratch, &search);
     arena_free(scratch);
+    return hash;
+}
+
+uint64_t kernel_hash(const Snapshot *snapshot, const Kernel *kernel) {
+    uint64_t hash = kernel_code_hash(snapshot, kernel) + hash_of(kernel->definition->comment);
     return hash | 1;  // 0 means nothing
 }

@@ -7,6 +7,8 @@
 
 /// The text that the kernel's gradient depends on, as one number. From any thread that holds the snapshot.
 uint64_t kernel_hash(const Snapshot *snapshot, const Kernel *kernel);
+/// The same without the comment above the kernel, which says sizes.
+uint64_t kernel_code_hash(const Snapshot *snapshot, const Kernel *kernel);
 /// Whether `text` holds, letter for letter, the kernel and what it reaches by name in its own file. From any thread likewise.
 bool kernel_stands_in(const Snapshot *snapshot, const Kernel *kernel, Str text);
 /// Whether its gradients are worth a check: understood, a forward, and no backward of another in the file.

@@ -24,7 +24,12 @@ typedef struct Known {
     Arena *arena;         // of `lines`; NULL: there are none
     const Json *lines;    // of the compiled forward, counted from its first line
     const Json *figures;  // timing_figures
+    uint64_t code;        // kernel_code_hash of what `sizes` are about
+    Arena *sizes_arena;   // NULL: there are none
+    Json *sizes;          // timing_sizes
 } Known;
+
+enum { MOST_SIZES = 32 };  // of a kernel, of which times are kept
 
 /// One timing under way.
 typedef struct Clock {
@@ -37,7 +42,7 @@ typedef struct Clock {
     Json *params;
     TimedKernel timed;  // its lines in the text that is timed
     int first_line;     // of the kernel
-    uint64_t hash;
+    uint64_t hash, code;
     Timing *timing;
     bool is_cancelled;
     struct Clock *next;
@@ -68,6 +73,7 @@ void timings_free(struct Timings *timings) {
     for (int i = 0; i < timings->table.count; i++) {
         Known *known = timings->table.entries[i].value;
         if (known->arena) arena_free(known->arena);
+        if (known->sizes_arena) arena_free(known->sizes_arena);
     }
     lock_destroy(&timings->lock);
 }
@@ -124,7 +130,45 @@ static Json *figures_of(Arena *arena, const Json *result) {
     return figures;
 }
 
+static Json *size_of(Arena *arena, const Json *result) {
+    static const char *const sides[] = {"forward", "backward"};
+    Json *size = json_object(arena);
+    json_set_string(size, "configuration", json_get_string(result, "text", ""));
+    json_set_number(size, "bytes", json_get_number(result, "bytes", 0));
+    for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
+        double milliseconds = json_get_number(json_get(result, sides[i]), "median_ms", 0);
+        if (milliseconds > 0)
+            json_set_number(size, arena_printf(arena, "%s_ms", sides[i]), milliseconds);
+    }
+    return size;
+}
+
+/// The times of another size beside those that are known, by bytes; the same size is replaced, and of too many the oldest text's go.
+static void know_size(const Clock *clock, Known *known, const Json *result) {
+    Arena *arena = arena_new();
+    Json *own = size_of(arena, result), *sizes = json_array(arena);
+    const Json *before = known->code == clock->code ? known->sizes : NULL;
+    double bytes = json_get_number(own, "bytes", 0);
+    if (!(bytes > 0)) own = NULL;
+    for (int i = 0; before && i < before->count && sizes->count < MOST_SIZES - 1; i++) {
+        double other = json_get_number(before->items[i], "bytes", 0);
+        bool is_same = strcmp(json_get_string(before->items[i], "configuration", ""),
+                              json_get_string(result, "text", "")) == 0;
+        if (own && other > bytes) {
+            json_push(sizes, own);
+            own = NULL;
+        }
+        if (!is_same) json_push(sizes, json_copy(arena, before->items[i]));
+    }
+    if (own) json_push(sizes, own);
+    if (known->sizes_arena) arena_free(known->sizes_arena);
+    known->sizes_arena = arena;
+    known->sizes = sizes;
+    known->code = clock->code;
+}
+
 static void know_result(const Clock *clock, Known *known, const Json *result) {
+    know_size(clock, known, result);
     if (known->arena) arena_free(known->arena);
     known->arena = arena_new();
     known->lines = own_lines(clock, known->arena, result);
@@ -171,6 +215,16 @@ Json *timing_figures(struct Timings *timings, Arena *arena, const char *uri, con
     Json *figures = is_there ? json_copy(arena, known->figures) : NULL;
     lock_give(&timings->lock);
     return figures;
+}
+
+Json *timing_sizes(struct Timings *timings, Arena *arena, const char *uri, const char *kernel,
+                   uint64_t code) {
+    lock_take(&timings->lock);
+    const Known *known = map_get(&timings->table, str_from(key_of(arena, uri, kernel)));
+    bool is_there = known && known->sizes && known->sizes->count && known->code == code;
+    Json *sizes = is_there ? json_copy(arena, known->sizes) : NULL;
+    lock_give(&timings->lock);
+    return sizes;
 }
 
 const char *timing_of_line(struct Timings *timings, Arena *arena, const char *uri,
@@ -264,6 +318,7 @@ static Json *clock_prepare(Request *request) {
         snapshot ? snapshot_find_kernel(snapshot, str_from(clock->kernel)) : NULL;
     if (kernel && kernel->function && kernel_is_forward(kernel)) {
         clock->hash = kernel_hash(snapshot, kernel);
+        clock->code = kernel_code_hash(snapshot, kernel);
         Saving saving = {.snapshot = snapshot};
         if (request->configuration->saves_for_backward)
             saving = saving_of(request->arena, snapshot, NULL, kernel);

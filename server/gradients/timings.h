@@ -23,6 +23,10 @@ const char *timing_known(struct Timings *timings, Arena *arena, const char *uri,
 /// what was not told; NULL where there are no times. From any thread.
 Json *timing_figures(struct Timings *timings, Arena *arena, const char *uri, const char *kernel,
                      uint64_t hash);
+/// What was timed of this kernel since the server started, whatever its comment said of sizes: [{"configuration", "bytes", "forward_ms",
+/// "backward_ms"}], by bytes; NULL where nothing was. From any thread.
+Json *timing_sizes(struct Timings *timings, Arena *arena, const char *uri, const char *kernel,
+                   uint64_t code);
 /// What the compiled kernel has of a line of the file, as it was timed last: "6 instructions: loads 2, constants 1". NULL where that is not known, or the text is another one. From
 /// any thread.
 const char *timing_of_line(struct Timings *timings, Arena *arena, const char *uri,

@@ -138,6 +138,9 @@ static Json *command_schedule(Request *request) {
         timing_figures(request->server->timings, request->arena, request->document->uri,
                        kernel->function->name, kernel_hash(snapshot, kernel));
     if (measured) json_set(json_get(json, "cost"), "measured", measured);
+    Json *times = timing_sizes(request->server->timings, request->arena, request->document->uri,
+                               kernel->function->name, kernel_code_hash(snapshot, kernel));
+    if (times) json_set(json, "times", times);
     return json;
 }
 

@@ -75,6 +75,37 @@ def test_times_stand_on_the_lens_until_the_text_changes(
     assert summary in titles(editor, kernel)
 
 
+def times_of(client: Client, uri: str) -> list[dict[str, Any]] | None:
+    params = command("schedule", uri)
+    return client.wait(client.start("workspace/executeCommand", params))["result"].get("times")
+
+
+def test_times_of_several_sizes_are_kept_while_the_kernel_stays(
+    editor: Client, kernel: str, machine: Machine
+) -> None:
+    """The comment above it says the size; one that is timed again has its newest times."""
+    assert times_of(editor, kernel) is None
+    for version, (words, bytes_moved, ms) in enumerate(
+        [("n=4096", 32768, 0.5), ("n=64", 512, 0.25), ("n=4096", 32768, 0.75)], 2
+    ):
+        timed = {"text": f"# tad time: {words}", "bytes": bytes_moved, "forward": {"median_ms": ms}}
+        machine.does(f"print(json.dumps({timed!r} | {{'backward': {{'median_ms': 2 * {ms}}}}}))")
+        text = KERNEL.replace("@triton.jit", f"# tad time: {words}\n@triton.jit", 1)
+        editor.change(kernel, version, {"text": text})
+        time_kernel(editor, kernel)
+    assert times_of(editor, kernel) == [
+        {"configuration": "# tad time: n=64", "bytes": 512, "forward_ms": 0.25, "backward_ms": 0.5},
+        {
+            "configuration": "# tad time: n=4096",
+            "bytes": 32768,
+            "forward_ms": 0.75,
+            "backward_ms": 1.5,
+        },
+    ]
+    editor.change(kernel, 9, {"text": KERNEL.replace("y = scale(x)", "y = scale(x) * 2")})
+    assert times_of(editor, kernel) is None
+
+
 def hover_at(client: Client, uri: str, text: str, words: str) -> str:
     before = text[: text.index(words)]
     position = {"line": before.count("\n"), "character": len(before.rpartition("\n")[2])}

@@ -4,6 +4,7 @@ import type { GradientStatus } from "./protocol";
 import { accessPicture } from "./access";
 import { kernelSections, schedulePictures } from "./picture";
 import { costSection } from "./roofline";
+import { timesSection } from "./times";
 import { configurationTable, escapeHtml, inputTable, markdownCode, sign } from "./table";
 import { heading, sentence, summary } from "./words";
 
@@ -57,6 +58,7 @@ function render(state: PanelState): string {
     section("Gradients against directional derivatives", status ? inputTable(status) : "", stale) +
     section("Which program writes what", schedule?.gradients.length ? schedulePictures(schedule) : problem ? `<p class="quiet">${escapeHtml(problem)}</p>` : "") +
     section("What the card allows", schedule?.cost ? costSection(schedule.cost) : "") +
+    section("Time over size", timesSection(schedule?.times)) +
     section("What the backward costs", schedule ? kernelSections(schedule) : "") +
     section("The access under the cursor", state.access ? accessPicture(state.access) : "") +
     section("Configurations", status ? configurationTable(status) : "", stale)

@@ -210,6 +210,14 @@ export interface MeasuredCost {
   registers?: number;
 }
 
+/** What was timed at one size: bytes that the forward moves, and medians. */
+export interface TimedSize {
+  configuration: string;
+  bytes: number;
+  forward_ms?: number;
+  backward_ms?: number;
+}
+
 export interface Costs {
   card: { name: string; title: string; memory_gb_s: number; shared_bytes: number } | null;
   points: CostPoint[];
@@ -225,6 +233,8 @@ export interface Schedule {
   saved?: { value: string; parameter: string; size: string }[];
   kernels?: BackwardKernel[];
   cost?: Costs;
+  /** By bytes, of the kernel as it is, at whatever sizes it was timed. */
+  times?: TimedSize[];
   reason?: string;
 }
 

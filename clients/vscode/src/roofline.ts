@@ -1,36 +1,10 @@
 // What configurations of a kernel and of its backward can reach on the card, as SVG: a roofline with a point for each, forward and backward, and
 // the measured one beside them; and as a table what each takes of a multiprocessor. Pure; colours are classes of the panel's sheet.
 import type { CostPoint, Costs, Footprint, MeasuredCost } from "./protocol";
+import { at, BOTTOM, HEIGHT, LEFT, powerText, RIGHT, type Scale, scaleOf, short, ticks, TOP, WIDTH } from "./scale";
 import { escapeHtml, table } from "./table";
 
-const WIDTH = 560;
-const HEIGHT = 260;
-const LEFT = 56;
-const RIGHT = 16;
-const TOP = 14;
-const BOTTOM = 40;
 const MOST_NAMED = 12;
-
-interface Scale {
-  low: number;
-  high: number;
-}
-
-/** A whole number of powers of ten around the numbers. */
-function scaleOf(numbers: number[]): Scale {
-  const logs = numbers.filter((number) => number > 0).map(Math.log10);
-  const low = Math.floor(Math.min(...logs));
-  return { low, high: Math.max(Math.ceil(Math.max(...logs)), low + 1) };
-}
-
-function at(scale: Scale, number: number): number {
-  return (Math.log10(number) - scale.low) / (scale.high - scale.low);
-}
-
-/** Three digits, and no power of ten. */
-function short(number: number): string {
-  return number >= 100 ? number.toFixed(0) : String(Number(number.toPrecision(3)));
-}
 
 function kibibytes(bytes: number): string {
   return bytes >= 1024 ? `${short(bytes / 1024)} KiB` : `${bytes} bytes`;
@@ -59,16 +33,6 @@ function mark({ x, y, kind, label, title }: Mark): string {
         : `<circle class="point forward" cx="${x}" cy="${y}" r="5">${hint}</circle>`;
   const isRight = x > WIDTH * 0.8;
   return `${shape}<text x="${isRight ? x - 9 : x + 9}" y="${y + 4}" class="program" text-anchor="${isRight ? "end" : "start"}">${label}</text>`;
-}
-
-function ticks(scale: Scale, place: (number: number) => string): string {
-  const lines: string[] = [];
-  for (let power = scale.low; power <= scale.high; power++) lines.push(place(10 ** power));
-  return lines.join("");
-}
-
-function powerText(number: number): string {
-  return number >= 1 ? String(number) : number.toPrecision(1);
 }
 
 /** The bend of the roof of each peak, and the roof itself. */

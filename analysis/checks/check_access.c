@@ -165,6 +165,10 @@ static bool barrier_between(const Op *store, const Op *load) {
     return false;
 }
 
+/// Threads of the four warps that a launch has unless it says otherwise. Of a tile with fewer lanes several threads have each, of which
+/// one stores it and all load it.
+enum { FEWEST_THREADS = 128 };
+
 static void check_read_back(Check *check, const Access *store, const Access *load) {
     int64_t distance;
     if (store->op->parent != load->op->parent || !dominates(store->op, load->op)) return;
@@ -177,7 +181,8 @@ static void check_read_back(Check *check, const Access *store, const Access *loa
         same_lanes &= poly_equal(store->offset.lane[i], load->offset.lane[i]);
     bool moved = poly_is_constant(shift, &distance);
     int64_t extent = check_element_count(store->op->operands[0]->type);
-    if (!moved || (same_lanes &&
+    bool is_shared = distance == 0 && extent > 0 && extent < FEWEST_THREADS;
+    if (!moved || (same_lanes && !is_shared &&
                    (distance == 0 || (extent > 0 && (distance >= extent || -distance >= extent)))))
         return;
     Diagnostic *said = check_report(

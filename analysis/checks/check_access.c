@@ -165,9 +165,28 @@ static bool barrier_between(const Op *store, const Op *load) {
     return false;
 }
 
-/// Threads of the four warps that a launch has unless it says otherwise. Of a tile with fewer lanes several threads have each, of which
-/// one stores it and all load it.
-enum { FEWEST_THREADS = 128 };
+typedef struct SpreadSearch {
+    const Value *value;
+    bool found;
+} SpreadSearch;
+
+static bool visit_spread(void *context, Op *op) {
+    SpreadSearch *spread = context;
+    if (op->code != OP_EXPAND_DIMS || !op->operands[0]) return true;
+    const Value *value = op->operands[0];
+    while (value->op && value->op->code == OP_CAST) value = value->op->operands[0];
+    spread->found |= value == spread->value;
+    return !spread->found;
+}
+
+/// Whether other threads need a loaded lane than those that store it: a number, which all of them need, or a row that is spread over a tile
+/// (measured on an H200: an accumulator scaled by `s[:, None]`, stored and loaded in front of that, came out wrong).
+static bool is_spread(Check *check, const Op *load) {
+    SpreadSearch spread = {.value = load->results[0]};
+    if (load->operands[0]->type.rank == 0) return true;
+    region_walk(check->function->body, visit_spread, &spread);
+    return spread.found;
+}
 
 static void check_read_back(Check *check, const Access *store, const Access *load) {
     int64_t distance;
@@ -181,10 +200,9 @@ static void check_read_back(Check *check, const Access *store, const Access *loa
         same_lanes &= poly_equal(store->offset.lane[i], load->offset.lane[i]);
     bool moved = poly_is_constant(shift, &distance);
     int64_t extent = check_element_count(store->op->operands[0]->type);
-    bool is_shared = distance == 0 && extent > 0 && extent < FEWEST_THREADS;
-    if (!moved || (same_lanes && !is_shared &&
-                   (distance == 0 || (extent > 0 && (distance >= extent || -distance >= extent)))))
-        return;
+    bool is_apart = extent > 0 && (distance >= extent || -distance >= extent);
+    if (!moved || (same_lanes && distance && is_apart)) return;
+    if (same_lanes && !distance && !is_spread(check, load->op)) return;
     Diagnostic *said = check_report(
         check, DIAGNOSTIC_LOAD_AFTER_STORE, load->op,
         "other threads of the program may not have stored to %s yet: `tl.debug_barrier()` in between",

@@ -8,6 +8,7 @@
 #include "analysis/launches/launch_functions.h"
 #include "autodiff/emit/emit_layout.h"
 #include "autodiff/function/grid_text.h"
+#include "autodiff/function/part_text.h"
 #include "autodiff/function/stored_text.h"
 #include "autodiff/function/tape_text.h"
 #include "autodiff/launcher/operator_launch.h"
@@ -383,7 +384,10 @@ static void add_backward(Arena *arena, Buffer *out, const OperatorPlan *plan, co
         const BackwardArgument *argument = &launch->arguments[i];
         if (argument->use != ARGUMENT_GRADIENT) continue;
         add_body(out, arena_printf(arena, "%s = ", argument->name),
-                 arena_printf(arena, "_gradient_buffer(%s%s)", argument->of,
+                 arena_printf(arena, "%s(%s%s)",
+                              indexed_is(plan->launch, argument->of) ? "_gradient_within"
+                                                                     : "_gradient_buffer",
+                              argument->of,
                               argument->is_float32 ? ", accumulate=True, wanted=True"
                                                    : ", wanted=True"));
     }
@@ -398,6 +402,12 @@ static void add_backward(Arena *arena, Buffer *out, const OperatorPlan *plan, co
     }
     push_options(arena, &call, plan, "keyword");
     add_launch(arena, out, plan, launch->kernel, &call);
+    for (int i = 0; i < launch->argument_count; i++) {
+        const BackwardArgument *argument = &launch->arguments[i];
+        if (argument->use == ARGUMENT_GRADIENT && indexed_is(plan->launch, argument->of))
+            add_body(out, "_check_within",
+                     arena_printf(arena, "(\"%s\", %s, True)", argument->of, argument->name));
+    }
     add_body(out, "return ", value_of(arena, &results));
 }
 

@@ -61,3 +61,11 @@ def test_other_places_cost_nothing(tmp_path: Path) -> None:
     assert "_room_around" not in text
     data = AFFINE.replace("mask=i < d) * 2.0", "mask=(i < d) & (tl.load(index + i) == 1)) * 2.0")
     assert "_room_around" not in emitted(tmp_path, data, "torch.zeros")
+
+
+def test_operators_look_at_their_inputs(tmp_path: Path) -> None:
+    path = tmp_path / "kernels.py"
+    path.write_text(KERNEL.format(FORMS["gather"], "torch.empty"))
+    text = tad("--backward", "--no-proof", "--wrapper", "triton_op", path).stdout
+    assert "dx = _gradient_within(x, accumulate=True, wanted=True)" in text
+    assert '_check_within("x", dx, True)' in text

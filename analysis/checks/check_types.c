@@ -343,7 +343,65 @@ static bool is_unsupported_atomic(OpCode code, DTypeCode type) {
     }
 }
 
+enum { MOST_TERMS = 16, MOST_DEPTH = 8 };
+
+/// The parameter that a sum begins with, and what is added to it, the last first; NULL where it begins with none.
+static const Value *parameter_of_sum(const Value *sum, const Value **terms, int *count) {
+    *count = 0;
+    while (sum && sum->op && sum->op->code == OP_ADD && *count < MOST_TERMS) {
+        terms[(*count)++] = sum->op->operands[1];
+        sum = check_strip(sum->op->operands[0]);
+    }
+    return sum && *count && check_is_parameter(sum) && !sum->type.is_constexpr ? sum : NULL;
+}
+
+static bool is_same_term(const Value *a, const Value *b, int depth) {
+    bool is_known = false;
+    if (a == b) return true;
+    if (a && b && a->constant && b->constant)
+        return constant_equal(a->constant, b->constant, &is_known) && is_known;
+    if (!a || !b || !a->op || !b->op || depth > MOST_DEPTH || a->op->code != b->op->code ||
+        a->op->operand_count != b->op->operand_count || op_is_access(a->op) || a->op->region_count)
+        return false;
+    for (int i = 0; i < a->op->operand_count; i++)
+        if (!is_same_term(a->op->operands[i], b->op->operands[i], depth + 1)) return false;
+    return true;
+}
+
+/// Whether `value` is computed from a load at the same places, whatever tensor they are in.
+static bool is_loaded_at(const Value *value, const Value *const *terms, int count, int depth) {
+    const Op *op = value ? value->op : NULL;
+    if (!op || depth > MOST_DEPTH || op->region_count) return false;
+    if (op->code == OP_LOAD) {
+        const Value *own[MOST_TERMS];
+        int own_count;
+        bool is_same = parameter_of_sum(check_strip(op->operands[0]), own, &own_count) != NULL &&
+                       own_count == count;
+        for (int i = 0; i < count && is_same; i++) is_same = is_same_term(own[i], terms[i], 0);
+        return is_same;
+    }
+    for (int i = 0; i < op->operand_count; i++)
+        if (is_loaded_at(op->operands[i], terms, count, depth + 1)) return true;
+    return false;
+}
+
+/// `tl.store(x, y_ptr + i)` of what was loaded at `x_ptr + i`: of the second parameter, which nothing else uses, nobody knows more than that.
+static void check_exchanged(Check *check, Op *op) {
+    const Value *terms[MOST_TERMS];
+    int count;
+    Value *value = check_operand(op, "value");
+    const Value *parameter = value ? parameter_of_sum(check_strip(value), terms, &count) : NULL;
+    if (!parameter || check_uses(check, parameter)->list.count != 1 ||
+        !is_loaded_at(op->operands[0], terms, count, 0))
+        return;
+    check_report(check, DIAGNOSTIC_STORE_EXCHANGED, op,
+                 "%s was loaded, and %s is where: are the address and the value exchanged?",
+                 check_name(check, op->operands[0]), check_name(check, value));
+}
+
 void check_addresses(Check *check, Op *op) {
+    if (op->code == OP_STORE && op->operands[0] && op->operands[0]->type.kind != TYPE_POINTER)
+        check_exchanged(check, op);
     if (!op_is_access(op) || op->operands[0]->type.kind != TYPE_POINTER) return;
     Value *mask = check_operand(op, "mask");
     if (mask) check_mask(check, op, mask);

@@ -107,7 +107,8 @@ static void infer_block(const Inference *inference, TypeKind kind) {
 
 static void infer_descriptor_load(const Inference *inference) {
     Type type = infer_operand_type(inference, 0);
-    if (type.kind != TYPE_DESCRIPTOR ||
+    // without axes it is not known: a branch chose it
+    if (type.kind != TYPE_DESCRIPTOR || type.rank == 0 ||
         !has_axes(inference, "offsets", type.rank, "the descriptor"))
         return;
     infer_set(inference, 0, type_number(type.element, type.rank, type.dims));
@@ -127,7 +128,8 @@ static void infer_descriptor_gather(const Inference *inference) {
 static void infer_descriptor_write(const Inference *inference) {
     Type type = infer_operand_type(inference, 0);
     const Value *value = infer_operand_named(inference, "value");
-    if (type.kind != TYPE_DESCRIPTOR || !value || value->type.kind != TYPE_NUMBER) return;
+    bool is_known = type.kind == TYPE_DESCRIPTOR && type.rank > 0;
+    if (!is_known || !value || value->type.kind != TYPE_NUMBER) return;
     if (!has_axes(inference, "offsets", type.rank, "the descriptor")) return;
     bool differs = value->type.rank != type.rank;
     for (int i = 0; !differs && i < type.rank; i++) {

@@ -356,7 +356,7 @@ static int flags_of_text(Str text) {
 
 /// Other compilers have decorators of the same name.
 static const char *const others[] = {"numba", "torch",     "jax", "cupy",    "tilelang", "taichi",
-                                     "warp",  "functools", "mlx", "cutlass", "flydsl"};
+                                     "warp",  "functools", "mlx", "cutlass", "flydsl",   "cudnn"};
 
 enum { OTHERS = sizeof others / sizeof *others };
 

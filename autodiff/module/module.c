@@ -182,11 +182,17 @@ static bool kernels_mention(const ModuleWriter *writer, const char *word) {
     return false;
 }
 
-/// Texts in an emitted kernel that the user's file binds (combine functions of reductions, ...).
-static void include_names_in(ModuleWriter *writer, const char *text) {
+/// Texts in an emitted kernel that the user's file binds (combine functions of reductions, ...). `own`: its parameters, which are
+/// not the file's names; or NULL.
+static void include_names_in(ModuleWriter *writer, const char *text, const BackwardLaunch *own) {
     for (const char *p = text; *p;) {
         size_t size = strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
-        if (size && (p == text || p[-1] != '.')) items_include_name(&writer->items, (Str){p, size});
+        Str name = {p, size};
+        bool is_own = false;
+        for (int i = 0; size && own && i < own->argument_count && !is_own; i++)
+            is_own = str_is(name, own->arguments[i].name);
+        if (size && !is_own && (p == text || p[-1] != '.'))
+            items_include_name(&writer->items, name);
         p += size ? size : 1;
     }
 }
@@ -379,8 +385,9 @@ static void include_needs(ModuleWriter *writer) {
         if (!writer->plans[p].inner_text)
             items_include_name(&writer->items, writer->plans[p].kernel->name);
         items_include_name(&writer->items, kernel_alias(writer->plans[p].kernel));
-        include_names_in(writer, writer->plans[p].backward->kernel_text);
-        if (writer->plans[p].hoisted) include_names_in(writer, writer->plans[p].hoisted);
+        const Backward *backward = writer->plans[p].backward;
+        include_names_in(writer, backward->kernel_text, &backward->whole);
+        if (writer->plans[p].hoisted) include_names_in(writer, writer->plans[p].hoisted, NULL);
     }
     items_include_name(&writer->items, STR("triton"));
     items_include_name(&writer->items, STR("tl"));

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analysis/module/function_names.h"
 #include "analysis/module/given_rules.h"
 #include "analysis/module/module_scope.h"
 #include "analysis/syntax/syntax_nodes.h"
@@ -20,9 +21,27 @@ bool node_is_mention(SyntaxNode node) {
     return kind != SYNTAX_KEYWORD_ARGUMENT || !node_same(node_field(parent, "name"), node);
 }
 
+/// Whether it stands in the body of a function with a parameter of that name, or is the parameter.
+static bool is_of_parameter(const Source *source, SyntaxNode node) {
+    Str name = node_text(source, node);
+    SyntaxNode below = node;
+    for (SyntaxNode at = node_parent(node); !node_is_null(at); below = at, at = node_parent(at)) {
+        if (node_kind(at) == SYNTAX_PARAMETERS)
+            for (uint32_t i = 0; i < node_child_count(at); i++)
+                if (node_same(parameter_identifier(node_child(at, i)), node)) return true;
+        if (node_kind(at) != SYNTAX_FUNCTION || !node_same(node_field(at, "body"), below)) continue;
+        SyntaxNode parameters = node_field(at, "parameters");
+        for (uint32_t i = 0; i < node_child_count(parameters); i++) {
+            SyntaxNode own = parameter_identifier(node_child(parameters, i));
+            if (!node_is_null(own) && str_equal(node_text(source, own), name)) return true;
+        }
+    }
+    return false;
+}
+
 static bool visit_mention(void *context, SyntaxNode node) {
     NameCollector *collector = context;
-    if (node_is_mention(node))
+    if (node_is_mention(node) && !is_of_parameter(collector->source, node))
         map_set(&collector->item->mentions, node_text(collector->source, node), collector);
     return true;
 }

@@ -775,3 +775,36 @@ def test_methods(wrapper: str, tmp_path: Path, interpreter: Worker) -> None:
     )
     np.testing.assert_allclose(result.gradients[0], 2 * x + 3 * x * x, rtol=1e-4, atol=1e-5)
     assert ".launch(" not in text
+
+
+SHADOWED = """import torch
+import triton
+import triton.language as tl
+
+from settings import ALLOW_TF32, SCALE
+
+
+@triton.jit
+def scaled_kernel(o, x, n, SCALE: tl.constexpr, ALLOW_TF32: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    a = tl.load(x + i, mask=i < n, other=0.0)
+    tl.store(o + i, a * a * SCALE, mask=i < n)
+
+
+def scaled(x):
+    with torch.no_grad():
+        o = torch.empty_like(x)
+        scaled_kernel[(1,)](o, x, x.numel(), SCALE=SCALE, ALLOW_TF32=ALLOW_TF32, BLOCK=16)
+    return o
+"""
+
+
+def test_a_parameter_is_no_name_of_the_file(tmp_path: Path) -> None:
+    """What a launcher that is left out alone has imported stays away, whatever a kernel calls its parameters."""
+    source = tmp_path / "shadowed.py"
+    source.write_text(SHADOWED)
+    text = tad("--backward", "--no-proof", source).stdout
+    assert "scaled_kernel_backward" in text
+    assert "from settings" not in text
+    source.write_text(SHADOWED.replace("    with torch.no_grad():", "    if True:"))
+    assert "from settings import" in tad("--backward", "--no-proof", source).stdout

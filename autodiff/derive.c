@@ -15,6 +15,7 @@
 #include "autodiff/plan/tile_size.h"
 #include "autodiff/primal/active_outputs.h"
 #include "autodiff/primal/shared_tiles.h"
+#include "autodiff/programs/side_by_side.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/same_gradients.h"
 #include "autodiff/schedule/coverage.h"
@@ -120,6 +121,7 @@ static void variant_describe(Differentiation *state, Variant *variant) {
     blocks_look(state, &variant->launch);
     variant->launch.row = state->parts.row;
     programs_follow_rows(state->backward, &variant->launch);
+    programs_side_by_side(state, &variant->launch);
     result->status = BACKWARD_DERIVED;
 }
 

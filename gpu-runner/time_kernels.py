@@ -186,6 +186,13 @@ class Timer:
             )
             stages = {"num_stages": said["num_stages"]} if "num_stages" in said else {}
             return {wide["name"]: size}, grid, {"num_warps": warps, **stages}
+        together = own.get("programs")
+        if together:
+            said.pop("widest", None)
+            given = int(together["axis"]), int(together["lanes"]), *self.tensors(together)
+            grid, count, warps = self.helpers["_together"](self.grid, *given, **said)
+            stages = {"num_stages": said["num_stages"]} if "num_stages" in said else {}
+            return {together["name"]: count}, grid, {"num_warps": warps, **stages}
         sides = {role: own[role] for role in ("rows", "columns", "terms")}
         given = {
             role: (int(side["size"]), side["axis"], int(side["length"]), *self.tensors(side))

@@ -70,6 +70,18 @@ WideChoice choose_wide_block(WideSizes sizes) {
     return (WideChoice){block, sizes.axis, warps};
 }
 
+TogetherChoice choose_together(TogetherSizes sizes) {
+    enum { WARPS = 2 };
+    int64_t together = 1;
+    while (sizes.lanes > 0 && 2 * sizes.lanes * together <= TOGETHER_LANES &&
+           sizes.programs > WIDE_PROGRAMS * together)
+        together *= 2;
+    if (together > 1)
+        return (TogetherChoice){together, (sizes.axis + together - 1) / together, WARPS};
+    int warps = sizes.warps ? sizes.warps : choose_warps((double)sizes.lanes, (double)sizes.bytes);
+    return (TogetherChoice){1, sizes.axis, warps};
+}
+
 int choose_stages(double elements, double bytes) {
     enum { ROOM = 64 << 10, AHEAD = 3 };
     return 2 * elements * bytes <= ROOM ? AHEAD : 1;

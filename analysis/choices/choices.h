@@ -59,6 +59,8 @@ RowChoice choose_whole_row(int64_t length, int64_t bytes, int sums);
 /// The least where owners of a flat index take turns.
 #define FLAT_LEAST    8192
 #define WIDE_PROGRAMS 2048
+/// The lanes that programs which are one have together, at the most.
+#define TOGETHER_LANES 1024
 
 typedef struct WideSizes {
     int64_t size, length;    // the forward's block, and all elements along its axis
@@ -76,6 +78,21 @@ typedef struct WideChoice {
 
 /// `_wide_block`.
 WideChoice choose_wide_block(WideSizes sizes);
+typedef struct TogetherSizes {
+    int64_t lanes;           // of one of the forward's programs
+    int64_t programs, axis;  // of its grid, and those along the axis
+    int64_t bytes;           // of an element of each tensor that is loaded
+    int warps;
+} TogetherSizes;
+
+typedef struct TogetherChoice {
+    int64_t together,
+        axis;  // how many programs are one, and how many of these there are along the axis
+    int warps;
+} TogetherChoice;
+
+/// `_together`.
+TogetherChoice choose_together(TogetherSizes sizes);
 /// `_stages`: the same of the tiles that each iteration loads.
 int choose_stages(double elements, double bytes);
 

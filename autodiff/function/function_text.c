@@ -308,6 +308,16 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
                     arena_printf(arena, "%s=%s", argument->name, plan_name(arena, plan, "fills")));
             continue;
         }
+        if (argument->use == ARGUMENT_PROGRAMS) {
+            LIST_PUSH(arena, &call,
+                      programs_text(arena, argument, arena_printf(arena, "%s.grid", plan->ctx)));
+            continue;
+        }
+        if (argument->use == ARGUMENT_TOGETHER) {
+            if (has_tiles)
+                LIST_PUSH(arena, &call, arena_printf(arena, "%s=%s", argument->name, tiles.block));
+            continue;
+        }
         if (argument->use == ARGUMENT_STAGES) {
             const char *stages = stages_text(arena, plan, launch, argument->name, indent + 4);
             if (stages) LIST_PUSH(arena, &call, stages);

@@ -290,6 +290,19 @@ static bool elements_are_own(Arena *arena, const LaunchPlan *plan, const Backwar
     return true;
 }
 
+/// Where a program of the forward may have so little to do that several are one.
+static bool together_is_own(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
+                            TileNames *names) {
+    if (!launch->tile || !has_names(plan, launch->tile) ||
+        all_tiles_are(arena, plan, launch, is_wide) ||
+        !has_all_names(plan, launch->loaded, launch->loaded_count))
+        return false;
+    *names = (TileNames){.grid = plan_name(arena, plan, "grid"),
+                         .block = plan_name(arena, plan, "together"),
+                         .warps = plan_name(arena, plan, "warps")};
+    return true;
+}
+
 bool tiles_are_own(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
                    TileNames *names) {
     bool is_tuned = plan->kernel->is_autotuned || plan->kernel->has_heuristics;
@@ -297,6 +310,7 @@ bool tiles_are_own(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *l
     if (launch->loop) return loop_is_own(arena, plan, launch, names);
     if (launch->stream) return stream_is_own(arena, plan, launch, names);
     if (launch->elements) return elements_are_own(arena, plan, launch, names);
+    if (launch->has_together) return together_is_own(arena, plan, launch, names);
     if (!launch->has_tiles) return false;
     for (BlockRole role = BLOCK_ROWS; role <= BLOCK_TERMS; role++) {
         const LaunchBlock *block = block_of_role(launch, role);
@@ -424,6 +438,29 @@ static const char *elements_statement(Arena *arena, const LaunchPlan *plan,
                         call_lines(arena, head, arguments.items, arguments.count, indent));
 }
 
+static const char *together_statement(Arena *arena, const LaunchPlan *plan,
+                                      const BackwardLaunch *launch, const TileNames *names,
+                                      int indent) {
+    Texts arguments = {0};
+    LIST_PUSH(arena, &arguments, arena_printf(arena, "%s.grid", plan->ctx));
+    LIST_PUSH(arena, &arguments, arena_printf(arena, "%d", launch->together_axis));
+    LIST_PUSH(arena, &arguments, launch->tile);
+    for (int i = 0; i < launch->loaded_count; i++) LIST_PUSH(arena, &arguments, launch->loaded[i]);
+    if (plan->has_options)
+        LIST_PUSH(arena, &arguments, arena_printf(arena, "**%s.options", plan->ctx));
+    const char *head =
+        arena_printf(arena, "%s, %s, %s = _together", names->grid, names->block, names->warps);
+    return arena_printf(arena, "%*s# several programs as one, where each has little to do\n%*s%s\n",
+                        indent, "", indent, "",
+                        call_lines(arena, head, arguments.items, arguments.count, indent));
+}
+
+const char *programs_text(Arena *arena, const BackwardArgument *argument, const char *grid) {
+    return argument->axis
+               ? arena_printf(arena, "%s=(*%s, 1, 1)[%d]", argument->name, grid, argument->axis)
+               : arena_printf(arena, "%s=%s[0]", argument->name, grid);
+}
+
 const char *tiles_statement(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
                             int indent) {
     TileNames names;
@@ -431,6 +468,7 @@ const char *tiles_statement(Arena *arena, const LaunchPlan *plan, const Backward
     if (launch->loop) return loop_statement(arena, plan, launch, &names, indent);
     if (launch->stream) return stream_statement(arena, plan, launch, &names, indent);
     if (launch->elements) return elements_statement(arena, plan, launch, &names, indent);
+    if (launch->has_together) return together_statement(arena, plan, launch, &names, indent);
     Texts arguments = {0};
     LIST_PUSH(arena, &arguments, arena_printf(arena, "%s.grid", plan->ctx));
     LIST_PUSH(arena, &arguments, role_text(arena, launch, BLOCK_ROWS, "rows"));

@@ -31,8 +31,8 @@ const char *slices_statements(Arena *arena, const LaunchPlan *plan);
 /// The names that the Function's backward has for the grid and the tiles of a launch of its own.
 typedef struct TileNames {
     const char *grid, *rows, *columns, *terms, *warps, *stages,
-        *tile,   // of a loop, whose grid is the forward's
-        *block;  // of a row, whose grid is the forward's, as its stages are
+        *tile,  // of a loop, whose grid is the forward's
+        *block;  // of a row, whose grid is the forward's, as its stages are; or how many programs are one
 } TileNames;
 
 /// Whether a launch has tiles of its own; with their names.
@@ -46,6 +46,8 @@ const char *turns_grid_text(Arena *arena, const LaunchPlan *plan, const Backward
 /// The statement that chooses them.
 const char *tiles_statement(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
                             int indent);
+/// What a launch passes for an argument ARGUMENT_PROGRAMS: `programs=grid[0]`.
+const char *programs_text(Arena *arena, const BackwardArgument *argument, const char *grid);
 /// The options that the forward's launch said, `**ctx.options`, with the warps and stages of the tiles.
 const char *options_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch);
 /// What the launch passes for its parameter `name`; NULL: it is none of the tiles' sizes.

@@ -63,6 +63,8 @@ typedef enum ArgumentUse {
     ARGUMENT_STAGES,  // how many iterations of a loop are in flight: any number from 1 on is right; the parameter has a default
     ARGUMENT_SLICES,  // how many programs share a sum at most: any number from 1 on is right
     ARGUMENT_FILL,  // whether the kernel stores zeros beside the gradient `of`, all that is `filled`; the parameter has a default: no
+    ARGUMENT_PROGRAMS,  // how many programs the forward has along `axis` of the grid
+    ARGUMENT_TOGETHER,  // of how many of these a program does the work; the parameter has a default: one
     ARGUMENT_PART_STRIDE,  // of a gradient `is_parts`, of the input `of`: elements from one sum to the next
 } ArgumentUse;
 
@@ -198,6 +200,9 @@ typedef struct BackwardLaunch {
     const char *turns_end,
         *turns_step;  // the programs along the first axis take turns with `range(0, end, step)`, in Python over the forward's arguments,
     // which is all that the kernel does: as many programs as turns are as right; NULL: it is not so
+    bool
+        has_together;  // a program may do the work of several (ARGUMENT_TOGETHER) along `together_axis` of the grid
+    int together_axis;
     WholeRow row;     // the kernel has no loop over blocks of a row; its `block` is NULL of others
     bool is_precise;  // a product says how precise it is: of float32, it may take no tensor cores
     bool

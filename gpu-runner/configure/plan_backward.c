@@ -200,6 +200,11 @@ static Json *actual_json(const BackwardPlan *plan, const char *name, const Json 
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
         if (json_get(source, roles[i])) return beside_json(plan, roles[i], source, error);
     bool fills = json_get_bool(source, "fills", false);
+    if (json_get(source, "together")) {
+        Json *one = whole(plan, 1);
+        json_set_string(one, "kind", "constant");
+        return one;
+    }
     if (json_get(source, "slices") || json_get(source, "stages") ||
         (json_get(source, "fill") && !fills))
         return NULL;
@@ -332,6 +337,7 @@ static void put_own(const BackwardPlan *plan, const Json *launch, Json *json, Er
     }
     Json *row = json_get(own, "row");
     if (!row) row = json_get(own, "elements");
+    if (!row) row = json_get(own, "programs");
     if (row) json_set_number(row, "lanes", expression(plan, source, "lanes", error));
     if (row) json_set_number(row, "least", json_get_number(source, "least", 0));
     json_set_number(own, "widest", json_get_bool(source, "is_precise", false) ? 2 : 4);

@@ -102,7 +102,7 @@ static bool actual_from_json(const LaunchReader *reader, const PlanConfiguration
                            .dtype = dtype_from_text(dtype, DTYPE_FLOAT32)};
     } else if (json_get(json, "steps")) {
         *actual = constant_actual(constant_int(arena, STEPS));
-    } else if (json_get(json, "stages")) {
+    } else if (json_get(json, "stages") || json_get(json, "together")) {
         *actual = constant_actual(constant_int(arena, 1));
     } else if (json_get(json, "fill")) {
         *actual = constant_actual(constant_int(arena, 0));
@@ -329,6 +329,16 @@ typedef struct TileGrid {
     int64_t own[PROGRAM_AXES], forward[PROGRAM_AXES];  // 0: the axis numbers none
 } TileGrid;
 
+/// A program does the work of so many along an axis.
+static bool gather_programs(const PlanConfiguration *configuration, const Json *tile, int64_t own,
+                            TileGrid *grid) {
+    int axis = axis_of(tile);
+    if (own < 1 || axis < 0) return false;
+    grid->forward[axis] = configuration->grid[axis];
+    grid->own[axis] = (configuration->grid[axis] + own - 1) / own;
+    return true;
+}
+
 static bool count_programs(const LaunchReader *reader, const PlanConfiguration *configuration,
                            const Json *tile, int64_t own, TileGrid *grid) {
     int64_t size = size_of(reader, configuration, json_get_string(tile, "same", NULL));
@@ -403,8 +413,10 @@ static bool read_choice(const LaunchReader *reader, const PlanConfiguration *con
         if (!sizes || choice >= sizes->count || sizes->items[choice]->kind != JSON_NUMBER)
             return false;
         int64_t size = (int64_t)sizes->items[choice]->number;
-        if (!is_choice(reader, configuration, tile, size) ||
-            !count_programs(reader, configuration, tile, size, &programs))
+        bool is_gathered = strcmp(json_get_string(tile, "role", ""), "programs") == 0;
+        if (is_gathered ? !gather_programs(configuration, tile, size, &programs)
+                        : !is_choice(reader, configuration, tile, size) ||
+                              !count_programs(reader, configuration, tile, size, &programs))
             return false;
         Json *value = json_object(arena);
         json_set_number(value, "value", (double)size);

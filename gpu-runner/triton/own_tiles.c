@@ -102,9 +102,24 @@ static void choose_loop(Json *launch, const Json *own, TileCard card, Buffer *wo
 }
 
 /// The stages are the forward's, where it says some.
+static void put_warps(Json *launch, const Json *own, int warps) {
+    int64_t stages = whole(own, "num_stages");
+    Json *options = json_object(launch->arena);
+    json_set_number(options, "num_warps", warps);
+    if (stages) json_set_number(options, "num_stages", (double)stages);
+    json_set(launch, "options", options);
+}
+
+static void put_axis(Json *launch, const Json *grid, int axis, int64_t programs) {
+    Json *own = json_array(launch->arena);
+    for (int i = 0; i < PROGRAM_AXES; i++)
+        json_push(own, json_number(launch->arena, (double)(i == axis ? programs : item(grid, i))));
+    json_set(launch, "grid", own);
+}
+
 static void choose_row(Json *launch, const Json *own, Buffer *words) {
     const Json *row = json_get(own, "row");
-    int64_t lanes = whole(row, "lanes"), stages = whole(own, "num_stages");
+    int64_t lanes = whole(row, "lanes");
     RowChoice choice = choose_row_block((RowSizes){.size = whole(row, "size"),
                                                    .length = whole(row, "length"),
                                                    .lanes = lanes ? lanes : 1,
@@ -112,16 +127,13 @@ static void choose_row(Json *launch, const Json *own, Buffer *words) {
                                                    .widest = widths_of(row).widest,
                                                    .warps = (int)whole(own, "num_warps")});
     put_size(launch, row, choice.size, words);
-    Json *options = json_object(launch->arena);
-    json_set_number(options, "num_warps", choice.warps);
-    if (stages) json_set_number(options, "num_stages", (double)stages);
-    json_set(launch, "options", options);
+    put_warps(launch, own, choice.warps);
 }
 
 static void choose_elements(Json *launch, const Json *own, const Json *grid, Buffer *words) {
     const Json *block = json_get(own, "elements"), *axis = json_get(block, "axis");
     int numbered = axis && axis->kind == JSON_NUMBER ? (int)axis->number : 0;
-    int64_t lanes = whole(block, "lanes"), stages = whole(own, "num_stages"), programs = 1;
+    int64_t lanes = whole(block, "lanes"), programs = 1;
     for (int i = 0; i < PROGRAM_AXES; i++) programs *= item(grid, i);
     WideChoice choice = choose_wide_block((WideSizes){.size = whole(block, "size"),
                                                       .length = whole(block, "length"),
@@ -132,16 +144,25 @@ static void choose_elements(Json *launch, const Json *own, const Json *grid, Buf
                                                       .bytes = widths_of(block).sum,
                                                       .widest = widths_of(block).widest,
                                                       .warps = (int)whole(own, "num_warps")});
-    Json *own_grid = json_array(launch->arena);
-    for (int i = 0; i < PROGRAM_AXES; i++)
-        json_push(own_grid, json_number(launch->arena,
-                                        (double)(i == numbered ? choice.axis : item(grid, i))));
-    json_set(launch, "grid", own_grid);
+    put_axis(launch, grid, numbered, choice.axis);
     put_size(launch, block, choice.size, words);
-    Json *options = json_object(launch->arena);
-    json_set_number(options, "num_warps", choice.warps);
-    if (stages) json_set_number(options, "num_stages", (double)stages);
-    json_set(launch, "options", options);
+    put_warps(launch, own, choice.warps);
+}
+
+/// The kernel's own default is that each program does its own work.
+static void choose_programs(Json *launch, const Json *own, const Json *grid, Buffer *words) {
+    const Json *block = json_get(own, "programs");
+    int axis = json_get_int(block, "axis", 0);
+    int64_t programs = 1;
+    for (int i = 0; i < PROGRAM_AXES; i++) programs *= item(grid, i);
+    TogetherChoice choice = choose_together((TogetherSizes){.lanes = whole(block, "lanes"),
+                                                            .programs = programs,
+                                                            .axis = item(grid, axis),
+                                                            .bytes = widths_of(block).sum,
+                                                            .warps = (int)whole(own, "num_warps")});
+    put_axis(launch, grid, axis, choice.axis);
+    put_size(launch, block, choice.together, words);
+    put_warps(launch, own, choice.warps);
 }
 
 const Json *own_tiles_chosen(Arena *arena, const Json *plan, TileCard card) {
@@ -164,6 +185,8 @@ const Json *own_tiles_chosen(Arena *arena, const Json *plan, TileCard card) {
             choose_row(launch, own, &words);
         else if (json_get(own, "elements"))
             choose_elements(launch, own, json_get(plan, "grid"), &words);
+        else if (json_get(own, "programs"))
+            choose_programs(launch, own, json_get(plan, "grid"), &words);
         else if (own)
             choose_product(launch, own, json_get(plan, "grid"), card, &words);
         if (own) json_set_string(launch, "tiles", buffer_text(&words));

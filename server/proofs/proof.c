@@ -25,12 +25,14 @@ static Json *argument_json(Arena *arena, const BackwardArgument *argument) {
         [ARGUMENT_AMID] = "amid",         [ARGUMENT_SHAPE] = "shape",
         [ARGUMENT_STRIDE] = "stride",     [ARGUMENT_SLICES] = "slices",
         [ARGUMENT_STAGES] = "stages",     [ARGUMENT_PART_STRIDE] = "part_stride",
-        [ARGUMENT_FILL] = "fill",
+        [ARGUMENT_FILL] = "fill",         [ARGUMENT_PROGRAMS] = "programs",
+        [ARGUMENT_TOGETHER] = "together",
     };
     Json *json = json_object(arena);
     json_set_string(json, uses[argument->use], argument->of);
     if (argument->use == ARGUMENT_SHAPE || argument->use == ARGUMENT_STRIDE)
         json_set_number(json, "axis", argument->axis);
+    if (argument->use == ARGUMENT_PROGRAMS) json_set_number(json, "programs", argument->axis);
     if (argument->upstream) {
         json_set_string(json, "upstream_of", argument->upstream);
         json_set_number(json, "axis", argument->axis);
@@ -120,6 +122,24 @@ static Json *stream_json(Arena *arena, const BackwardLaunch *launch, BlockRole r
     return tiles;
 }
 
+/// Of how many programs one does the work, in a proof, whose grids are small.
+static Json *together_json(Arena *arena, const BackwardLaunch *launch) {
+    Json *tiles = json_object(arena);
+    for (int i = 0; i < launch->argument_count; i++) {
+        if (launch->arguments[i].use != ARGUMENT_TOGETHER) continue;
+        Json *tile = json_object(arena), *sizes = json_array(arena);
+        for (int size = 2; size <= 8; size *= 2) json_push(sizes, json_number(arena, size));
+        json_set_string(tile, "role", "programs");
+        json_set_string(tile, "same", "1");
+        json_set_string(tile, "extent", "1");
+        json_set(tile, "tensors", names_json(arena, launch->loaded, launch->loaded_count));
+        json_set_number(tile, "axis", launch->together_axis);
+        json_set(tile, "sizes", sizes);
+        json_set(tiles, launch->arguments[i].name, tile);
+    }
+    return tiles;
+}
+
 /// What the turns are counted by that programs of the forward take, and of which each has a program here.
 static Json *turns_json(Arena *arena, const BackwardLaunch *launch) {
     Json *turns = json_object(arena);
@@ -153,6 +173,7 @@ static void put_own(Json *json, const LaunchPlan *plan, const BackwardLaunch *la
     }
     if (launch->stream) json_set_string(own, "lanes", launch->stream);
     if (launch->elements) json_set_string(own, "lanes", launch->elements);
+    if (launch->has_together) json_set_string(own, "lanes", launch->tile);
     if (launch->flat_end) json_set_number(own, "least", FLAT_LEAST);
     json_set(json, "own", own);
 }
@@ -206,6 +227,7 @@ static Json *launches_json(Arena *arena, const Backward *backward) {
         if (launch->loop) json_set(json, "tiles", loop_json(arena, launch));
         if (launch->stream) json_set(json, "tiles", stream_json(arena, launch, BLOCK_STREAM));
         if (launch->elements) json_set(json, "tiles", stream_json(arena, launch, BLOCK_ELEMENTS));
+        if (launch->has_together) json_set(json, "tiles", together_json(arena, launch));
         if (turns_are_own(&plan, launch)) json_set(json, "turns", turns_json(arena, launch));
         put_own(json, &plan, launch);
         put_options(json, &plan, launch);

@@ -113,9 +113,10 @@ static Json *request_for_child(Timing *timing) {
     json_set_string(request, "kernel", json_get_string(timing->params, "kernel", ""));
     json_set(request, "plan", timing->plan);
     json_set(request, "launches", json_get(json_get(timing->params, "backward"), "launches"));
-    json_set_string(request, "helpers",
-                    helpers_text(arena, "_product_tiles() _loop_tile() _row_block() _wide_block()",
-                                 helper_is_absent, NULL));
+    json_set_string(
+        request, "helpers",
+        helpers_text(arena, "_product_tiles() _loop_tile() _row_block() _wide_block() _together()",
+                     helper_is_absent, NULL));
     return request;
 }
 

@@ -144,6 +144,10 @@ class Problem:
                 result[name] = self.data[of].copy() if of in self.data else None
             elif "fill" in use:
                 result[name] = False
+            elif "programs" in use:
+                result[name] = (*self.specification.grid, 1, 1)[use["programs"]]
+            elif "together" in use:
+                result[name] = 1
             elif "steps" in use or "stages" in use:
                 result[name] = TAPE_STEPS
             elif "scratch" in use:

@@ -41,6 +41,10 @@ def signature(
             constants[name] = True
         elif "stages" in use:
             constants[name] = 3
+        elif "together" in use:
+            constants[name] = 4
+        elif "programs" in use:
+            types[name] = "i32"
         elif "steps" in use:
             types[name] = "i32"
         elif "gradient" in use and isinstance(value, float):  # of a scalar: the programs' sums

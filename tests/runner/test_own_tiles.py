@@ -26,6 +26,7 @@ from tests.runner.test_times import cache, launches, variables
 
 __all__ = ["cache", "launches"]
 
+KERNELS_OF_ROWS = Path(__file__).parents[1] / "emitted/kernels/turned.py"
 BY_STEM = {path.stem: path for path in (*EXAMPLES, *KERNELS)}
 
 
@@ -48,6 +49,7 @@ class Size(tuple):
 # What these call.
 CALLED = {
     "_wide_block": ("_warps",),
+    "_together": ("_warps",),
     "_product_tiles": ("_once", "_fitting_tiles"),
     "_loop_tile": ("_once", "_fitting_tile"),
 }
@@ -376,6 +378,33 @@ def test_blocks_of_elements_are_the_functions(type_: str, worker: Runner, tmp_pa
             assert tuple(launch["grid"]) == programs
             seen.add((programs, *own))
     assert len(seen) > 20
+
+
+# --- programs side by side --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_programs_that_are_one_are_the_functions(type_: str, worker: Runner) -> None:
+    choose = rule("_together", KERNELS_OF_ROWS)
+    cases = list(itertools.product([0, 1], [1, 16, 96, 128, 512, 1024, 16384], [1, 3, 4]))
+    launches = []
+    for axis, lanes, count in cases:
+        tile = {"role": "programs", "same": 1, "extent": 1, "axis": axis}
+        tiles = {"tile": tile | {"tensors": ["X", "Y", "n", "X"][:count]}}
+        argument = {"tile": {"together": "tile"}}
+        launches.append({"arguments": argument, "tiles": tiles, "own": {"lanes": lanes}})
+    seen = set()
+    for grid in ((9000, 7), (300, 5), (5, 60000), (60000, 3)):
+        line = f"# tad: n=4, BLOCK=4, X={type_}[4], Y=f16[4], grid={grid}"
+        tensors = Tensor(width=TYPES[type_]), Tensor(width=2), 4, Tensor(width=TYPES[type_])
+        found = planned(worker, line, launches, card=card_of("h200"))
+        for launch, (axis, lanes, count) in zip(found, cases, strict=True):
+            programs, *own = choose((*grid, 1), axis, lanes, *tensors[:count])
+            said = [launch["arguments"][0]["value"], launch["options"]["num_warps"]]
+            assert said == own, (grid, axis, lanes, count)
+            assert tuple(launch["grid"]) == programs
+            seen.add((programs, *own))
+    assert len(seen) > 15
 
 
 # --- real kernels ----------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ typedef struct KnownMask {
     Value *mask;
 } KnownMask;
 
-typedef struct Lifting {
+typedef struct SideBySide {
     Differentiation *state;
     Function *function;
     int axis;
@@ -24,18 +24,18 @@ typedef struct Lifting {
     Value *numbers, *inside;  // of the programs, and which there are
     LIST(KnownMask) masks;
     const Op *first;  // what makes the first of them
-} Lifting;
+} SideBySide;
 
-static bool is_lifted(const Lifting *lifting, const Value *value) {
+static bool is_lifted(const SideBySide *lifting, const Value *value) {
     return value && map_has_pointer(&lifting->ranks, value);
 }
 
-static int rank_before(const Lifting *lifting, const Value *value) {
+static int rank_before(const SideBySide *lifting, const Value *value) {
     return is_lifted(lifting, value) ? (int)(intptr_t)map_get_pointer(&lifting->ranks, value) - 1
                                      : value->type.rank;
 }
 
-static void lift(Lifting *lifting, Value *value) {
+static void lift(SideBySide *lifting, Value *value) {
     if (is_lifted(lifting, value)) return;
     map_set_pointer(&lifting->ranks, value, (void *)(intptr_t)(value->type.rank + 1));
     lifting->changes = true;
@@ -43,26 +43,26 @@ static void lift(Lifting *lifting, Value *value) {
 
 /* ---- whether it can be done ---- */
 
-static bool any_lifted(const Lifting *lifting, const Op *op) {
+static bool any_lifted(const SideBySide *lifting, const Op *op) {
     for (int i = 0; i < op->operand_count; i++)
         if (is_lifted(lifting, op->operands[i])) return true;
     return false;
 }
 
-typedef struct ReadSearch {
+typedef struct ResultRead {
     const Value *value;
     bool is_read;
-} ReadSearch;
+} ResultRead;
 
 static bool visit_read(void *context, Op *op) {
-    ReadSearch *search = context;
+    ResultRead *search = context;
     for (int i = 0; i < op->operand_count; i++)
         search->is_read = search->is_read || op->operands[i] == search->value;
     return !search->is_read;
 }
 
 static bool is_read(const Function *function, const Value *value) {
-    ReadSearch search = {value, false};
+    ResultRead search = {value, false};
     region_walk(function->body, visit_read, &search);
     return search.is_read;
 }
@@ -74,7 +74,7 @@ static Value *operand_named(const Op *op, const char *name) {
 }
 
 /// Loads and stores by plain pointers that differ between the programs; of atomics those whose result nobody reads.
-static bool access_fits(Lifting *lifting, Op *op) {
+static bool access_fits(SideBySide *lifting, Op *op) {
     bool is_load = op->code == OP_LOAD, is_store = op->code == OP_STORE;
     if (!is_load && !is_store && op->code != OP_ATOMIC_ADD) return false;
     if (!is_lifted(lifting, op->operands[0]) || op->operands[0]->type.kind != TYPE_POINTER)
@@ -86,7 +86,7 @@ static bool access_fits(Lifting *lifting, Op *op) {
     return is_load || is_store || !is_read(lifting->function, op->results[0]);
 }
 
-static bool op_fits(Lifting *lifting, Op *op) {
+static bool op_fits(SideBySide *lifting, Op *op) {
     const OpRow *row = &op_rows[op->code];
     int64_t axis;
     if (row->effects & (EFFECT_READS | EFFECT_WRITES | EFFECT_ATOMIC))
@@ -101,16 +101,16 @@ static bool op_fits(Lifting *lifting, Op *op) {
     return true;
 }
 
-static bool region_fits(Lifting *lifting, const Region *region);
+static bool region_fits(SideBySide *lifting, const Region *region);
 
 /// What a branch or a loop gives differs where what one of its ways ends with does.
-static void lift_results(Lifting *lifting, const Op *op, const Region *region) {
+static void lift_results(SideBySide *lifting, const Op *op, const Region *region) {
     const Op *end = region_terminator(region);
     for (int i = 0; end && i < op->result_count && i < end->operand_count; i++)
         if (is_lifted(lifting, end->operands[i])) lift(lifting, op->results[i]);
 }
 
-static bool branch_fits(Lifting *lifting, const Op *op) {
+static bool branch_fits(SideBySide *lifting, const Op *op) {
     if (any_lifted(lifting, op)) return false;
     for (int side = 0; side < 2; side++) {
         if (!region_fits(lifting, op->regions[side])) return false;
@@ -120,7 +120,7 @@ static bool branch_fits(Lifting *lifting, const Op *op) {
 }
 
 /// Loops that all programs run alike; what is carried may differ.
-static bool loop_fits(Lifting *lifting, const Op *op) {
+static bool loop_fits(SideBySide *lifting, const Op *op) {
     enum { BOUNDS = 3 };
     Region *body = op->regions[0];
     for (int i = 0; i < BOUNDS; i++)
@@ -137,7 +137,7 @@ static bool loop_fits(Lifting *lifting, const Op *op) {
     return true;
 }
 
-static bool region_fits(Lifting *lifting, const Region *region) {
+static bool region_fits(SideBySide *lifting, const Region *region) {
     for (Op *op = region->first; op; op = op->next) {
         if (op == region_terminator(region)) continue;
         bool fits = true;
@@ -156,13 +156,13 @@ static bool region_fits(Lifting *lifting, const Region *region) {
     return true;
 }
 
-typedef struct IdSearch {
+typedef struct AxisIds {
     Value *ids[PROGRAM_AXES];
     bool is_twice;
-} IdSearch;
+} AxisIds;
 
 static bool visit_id(void *context, Op *op) {
-    IdSearch *search = context;
+    AxisIds *search = context;
     for (int axis = 0; axis < PROGRAM_AXES && op->code == OP_PROGRAM_ID; axis++) {
         if (!value_is_program_id(op->results[0], axis)) continue;
         search->is_twice = search->is_twice || search->ids[axis] || op->parent->parent;
@@ -172,8 +172,8 @@ static bool visit_id(void *context, Op *op) {
 }
 
 /// Programs that follow each other along the last axis have what lies together in memory.
-static bool function_fits(Lifting *lifting) {
-    IdSearch search = {0};
+static bool function_fits(SideBySide *lifting) {
+    AxisIds search = {0};
     region_walk(lifting->function->body, visit_id, &search);
     lifting->axis = PROGRAM_AXES - 1;
     while (lifting->axis >= 0 && !search.ids[lifting->axis]) lifting->axis--;
@@ -189,12 +189,12 @@ static bool function_fits(Lifting *lifting) {
 
 /* ---- the tiles ---- */
 
-static Builder builder_before(const Lifting *lifting, Op *op) {
+static Builder builder_before(const SideBySide *lifting, Op *op) {
     return (Builder){
         .function = lifting->function, .region = op->parent, .before = op, .range = op->range};
 }
 
-static void widen(const Lifting *lifting, Value *value) {
+static void widen(const SideBySide *lifting, Value *value) {
     Arena *arena = lifting->state->arena;
     Type *type = &value->type;
     const Poly **dims = ARENA_ARRAY(arena, const Poly *, type->rank + 1);
@@ -205,7 +205,7 @@ static void widen(const Lifting *lifting, Value *value) {
 }
 
 /// A value for a tile that had `rank` axes: of the programs', with axes of one element behind the first; of all alike, with axes in front.
-static Value *fitted(const Lifting *lifting, Op *op, Value *value, int rank, bool is_whole) {
+static Value *fitted(const SideBySide *lifting, Op *op, Value *value, int rank, bool is_whole) {
     Builder b = builder_before(lifting, op);
     if (is_lifted(lifting, value)) {
         Value *own = value_is_program_id(value, lifting->axis) ? lifting->numbers : value;
@@ -219,7 +219,7 @@ static Value *fitted(const Lifting *lifting, Op *op, Value *value, int rank, boo
 }
 
 /// The mask of an access, which had so many axes, with those programs that there are.
-static Value *masked(Lifting *lifting, Op *op, Value *mask, int rank) {
+static Value *masked(SideBySide *lifting, Op *op, Value *mask, int rank) {
     Builder b = builder_before(lifting, op);
     Value *inside = lifting->inside;
     for (LIST_EACH(int, i, lifting->masks)) {
@@ -235,7 +235,7 @@ static Value *masked(Lifting *lifting, Op *op, Value *mask, int rank) {
     return found.mask;
 }
 
-static void mask_access(Lifting *lifting, Op *op, int rank) {
+static void mask_access(SideBySide *lifting, Op *op, int rank) {
     Builder b = builder_before(lifting, op);
     int at = op_parameter_index(op->code, STR("mask")),
         other = op_parameter_index(op->code, STR("other"));
@@ -249,7 +249,7 @@ static void mask_access(Lifting *lifting, Op *op, int rank) {
 }
 
 /// The same for all programs, where others are asked for.
-static Value *for_each(const Lifting *lifting, Op *op, Value *value, Type type) {
+static Value *for_each(const SideBySide *lifting, Op *op, Value *value, Type type) {
     if (is_lifted(lifting, value)) return fitted(lifting, op, value, type.rank - 1, true);
     Builder b = builder_before(lifting, op);
     Value *shape = build_shape(&b, type);
@@ -259,16 +259,16 @@ static Value *for_each(const Lifting *lifting, Op *op, Value *value, Type type) 
                         shape);
 }
 
-static void widen_region(Lifting *lifting, Region *region);
+static void widen_region(SideBySide *lifting, Region *region);
 
-static void widen_ends(const Lifting *lifting, const Op *op, const Region *region) {
+static void widen_ends(const SideBySide *lifting, const Op *op, const Region *region) {
     Op *end = region_terminator(region);
     for (int i = 0; end && i < op->result_count && i < end->operand_count; i++)
         if (is_lifted(lifting, op->results[i]))
             op_set_operand(end, i, for_each(lifting, end, end->operands[i], op->results[i]->type));
 }
 
-static void widen_control(Lifting *lifting, Op *op) {
+static void widen_control(SideBySide *lifting, Op *op) {
     enum { BOUNDS = 3 };
     bool is_loop = op->code != OP_IF;
     for (int i = 0; i < op->result_count; i++) {
@@ -285,7 +285,7 @@ static void widen_control(Lifting *lifting, Op *op) {
     }
 }
 
-static void widen_op(Lifting *lifting, Op *op) {
+static void widen_op(SideBySide *lifting, Op *op) {
     bool is_access = (op_rows[op->code].effects & (EFFECT_READS | EFFECT_WRITES)) != 0;
     Value *result = op->result_count ? op->results[0] : NULL;
     int rank = is_access ? rank_before(lifting, op->operands[0]) : result->type.rank;
@@ -313,7 +313,7 @@ static void widen_op(Lifting *lifting, Op *op) {
     if (is_access) mask_access(lifting, op, rank);
 }
 
-static void widen_region(Lifting *lifting, Region *region) {
+static void widen_region(SideBySide *lifting, Region *region) {
     Op *end = region_terminator(region);
     for (Op *op = region->first, *next; op; op = next) {
         next = op->next;
@@ -325,7 +325,7 @@ static void widen_region(Lifting *lifting, Region *region) {
     }
 }
 
-static void number_programs(Lifting *lifting) {
+static void number_programs(SideBySide *lifting) {
     Op *id = lifting->numbers->op;
     Builder b = builder_before(lifting, id->next);
     Value *first = build_binary(&b, OP_MUL, id->results[0], lifting->together);
@@ -379,7 +379,8 @@ static bool launch_fits(const Differentiation *state, const BackwardLaunch *laun
 }
 
 void programs_side_by_side(Differentiation *state, BackwardLaunch *launch) {
-    Lifting lifting = {.state = state, .function = state->backward, .ranks = map_new(state->arena)};
+    SideBySide lifting = {
+        .state = state, .function = state->backward, .ranks = map_new(state->arena)};
     if (!launch_fits(state, launch) || !function_fits(&lifting)) return;
     lifting.programs =
         add_parameter(state, launch, "programs",

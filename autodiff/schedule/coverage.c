@@ -4,9 +4,11 @@
 
 #include <string.h>
 
+#include "analysis/build/build.h"
 #include "analysis/build/value_poly.h"
 #include "analysis/ir/type.h"
 #include "autodiff/extents/element_ranges.h"
+#include "autodiff/rewrite/rewrite.h"
 
 /// Leaves the stores that are always made, or where there are none, those of the first one's flags.
 static int of_one_case(ElementRanges *covers, int count) {
@@ -174,6 +176,44 @@ static const Value *parameter_for(const Function *backward, const BackwardLaunch
     return NULL;
 }
 
+/* ---- what one program stores for all that share a sum ---- */
+
+/// `program < tl.minimum(programs, most)`, which the programs with a share ask.
+typedef struct ShareGuard {
+    const Value *most;
+    Op *branch;
+    Value *program;
+} ShareGuard;
+
+static bool visit_guard(void *context, Op *op) {
+    ShareGuard *guard = context;
+    const Op *asks = op->code == OP_IF ? op->operands[0]->op : NULL;
+    const Op *slices = asks && asks->code == OP_LT ? asks->operands[1]->op : NULL;
+    bool is_it = slices && slices->code == OP_MINIMUM && !op->result_count &&
+                 (slices->operands[0] == guard->most || slices->operands[1] == guard->most);
+    if (is_it) {
+        guard->branch = op;
+        guard->program = asks->operands[0];
+    }
+    return !is_it;
+}
+
+/// What is stored where there is one sum: by the programs that are the first of those which share it. NULL: not known.
+static const char *alone_text(Arena *arena, const Function *backward, const BackwardLaunch *launch,
+                              const Value *gradient, const Value *most) {
+    Map values = map_new(arena);
+    Function *copy = function_copy(arena, backward, backward->name, &values);
+    ShareGuard guard = {.most = map_get_pointer(&values, most)};
+    region_walk(copy->body, visit_guard, &guard);
+    if (!guard.branch || guard.branch->parent != copy->body) return NULL;
+    Region *body = guard.branch->regions[0];
+    while (body->first != region_terminator(body)) op_move_before(body->first, guard.branch);
+    Builder b = {.function = copy, .region = copy->body, .before = copy->body->first};
+    region_replace_uses(copy->body, guard.program, build_int(&b, 0));
+    return stored_text(stored_search_new(arena, copy, launch), copy,
+                       map_get_pointer(&values, gradient), false);
+}
+
 void coverage_describe(Arena *arena, Function *backward, BackwardLaunch *launch) {
     StoredSearch *coverage = stored_search_new(arena, backward, launch);
     const Value *most = parameter_for(backward, launch, ARGUMENT_SLICES, NULL);
@@ -184,6 +224,9 @@ void coverage_describe(Arena *arena, Function *backward, BackwardLaunch *launch)
     for (int i = 0; i < launch->argument_count; i++) {
         BackwardArgument *argument = &launch->arguments[i];
         if (argument->use != ARGUMENT_GRADIENT || argument->is_program_sum) continue;
+        if (argument->is_parts && !programs && !argument->turns && most)
+            argument->alone =
+                alone_text(arena, backward, launch, backward->parameters[i].value, most);
         if (argument->is_parts && !programs) continue;
         coverage->most = argument->is_parts ? most : NULL;
         coverage->stride = argument->is_parts

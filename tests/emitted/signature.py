@@ -43,9 +43,7 @@ def signature(
             constants[name] = 3
         elif "together" in use:
             constants[name] = 4
-        elif "programs" in use:
-            types[name] = "i32"
-        elif "steps" in use:
+        elif "programs" in use or "steps" in use:
             types[name] = "i32"
         elif "gradient" in use and isinstance(value, float):  # of a scalar: the programs' sums
             types[name] = "*" + use["dtype"]

@@ -146,3 +146,10 @@ def test_pairs_of_neighbours_take_their_upstream_gradients_as_they_are() -> None
     backward = text[text.index("def pairs_backward") : text.index("class ")]
     assert "barrier" not in backward
     assert backward.count("tl.store") == 2
+
+
+def test_one_sum_is_the_gradient_in_its_own_type() -> None:
+    """Of heads that are repeated, where there is no room for several sums: no zeros, no float32, and nothing is added up."""
+    text = tad("--backward", f"{ROOT}/bench/gpu/style/unseen.py:repeat_kv_kernel").stdout
+    said = "alone=[\n                (1, min(ctx.grid[1] * BLOCK, T * D)),\n                (T * D, ctx.grid[0] // max(R, 1)),"
+    assert said in text

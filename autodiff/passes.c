@@ -18,6 +18,7 @@
 #include "autodiff/joins/joined_sums.h"
 #include "autodiff/joins/late_sums.h"
 #include "autodiff/joins/merged_tails.h"
+#include "autodiff/joins/pairs.h"
 #include "autodiff/primal/active_outputs.h"
 #include "autodiff/primal/activity.h"
 #include "autodiff/primal/bits.h"
@@ -218,6 +219,8 @@ static void pass_one_element(Differentiation *state) {
 static void pass_join_sums(Differentiation *state) { function_join_sums(state->backward); }
 
 static void pass_late_sums(Differentiation *state) { function_sum_late(state->backward); }
+
+static void pass_pairs(Differentiation *state) { function_pair_accesses(state->backward); }
 
 static void pass_base_two(Differentiation *state) { function_take_base_two(state->backward); }
 

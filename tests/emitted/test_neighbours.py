@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -145,7 +146,49 @@ def test_pairs_of_neighbours_take_their_upstream_gradients_as_they_are() -> None
     text = tad("--backward", f"{FOLDER}/turned.py:pairs").stdout
     backward = text[text.index("def pairs_backward") : text.index("class ")]
     assert "barrier" not in backward
-    assert backward.count("tl.store") == 2
+    assert (
+        "tl.store((dx + at)[:, :, None] + lanes, tl.join(da, db), mask=keep[:, :, None])"
+        in backward
+    )
+    assert "tl.load((x + at)[:, :, None] + lanes, mask=keep[:, :, None], other=0.0)" in backward
+
+
+FLAT_PAIRS = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x, y, n, R: tl.constexpr, B: tl.constexpr):
+    r = tl.arange(0, R)
+    d = tl.arange(0, B)
+    at = (tl.program_id(0) * R + r[:, None]) * n + {lanes}
+    keep = {mask}
+    a = tl.load(x + at, mask=keep, other=0.0)
+    b = tl.load(x + at + {step}, mask=keep, other=0.0)
+    tl.store(y + at, a * b, mask=keep)
+    tl.store(y + at + {step}, a - b * b, mask=keep)
+
+
+def run(x):
+    y = torch.zeros_like(x)
+    k[(x.shape[0] // 4,)](x, y, x.shape[1], R=4, B=16)
+    return y
+"""
+PAIRS = {"lanes": "2 * d[None, :]", "mask": "d[None, :] < n // 2", "step": "1"}
+NO_PAIRS = {
+    "halves": {"lanes": "d[None, :]", "step": "(n // 2)"},
+    "every fourth": {"lanes": "4 * d[None, :]", "mask": "d[None, :] < n // 4"},
+}
+
+
+@pytest.mark.parametrize("name", ["pairs", *NO_PAIRS])
+def test_every_second_element_is_loaded_with_the_next(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "kernels.py"
+    path.write_text(FLAT_PAIRS.format(**{**PAIRS, **NO_PAIRS.get(name, {})}))
+    run = tad("--backward", path)
+    assert "gradients proved" in run.stderr
+    assert ("tl.split" in run.stdout) == (name == "pairs")
 
 
 def test_one_sum_is_the_gradient_in_its_own_type() -> None:

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/ir/ir_verify.h"
+#include "autodiff/addresses/quotients.h"
 #include "autodiff/arguments.h"
 #include "autodiff/blocks/free_blocks.h"
 #include "autodiff/blocks/program_order.h"
@@ -212,7 +213,9 @@ static void try_joined(Arena *arena, const Kernel *kernel, const Function *forwa
     BackwardOptions joining = options ? *options : (BackwardOptions){0};
     int loops = 0;
     region_walk(forward->body, visit_loop, &loops);
-    if (joining.joins_loops || (loops < 2 && !function_has_inner_digits(forward))) return;
+    bool any =
+        loops > 1 || function_has_inner_digits(forward) || function_has_split_digits(forward);
+    if (joining.joins_loops || !any) return;
     joining.joins_loops = true;
     Variant joined;
     variant_derive(arena, kernel, forward, &joining, &joined);

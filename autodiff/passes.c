@@ -114,10 +114,12 @@ static void pass_join_loops(Differentiation *state) {
     if (!state->options || !state->options->joins_loops) return;
     loops_join(state);
     if (inner_digits_open(state)) state->joins.any = true;
+    if (function_join_digits(state->primal)) state->joins.any = true;
     if (!state->joins.any) return;
     function_simplify(state->primal);
     function_share(state->primal);
     function_hoist(state->primal);
+    function_drop_dead(state->primal);
 }
 
 static void pass_merge_tails(Differentiation *state) {

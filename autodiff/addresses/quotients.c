@@ -104,3 +104,103 @@ bool function_chain_quotients(Function *function) {
             chain_quotient(&divisions, divisions.all.items[i]);
     return divisions.found;
 }
+
+/* ---- neighbouring digits as one ---- */
+
+/// `x // low % high * low + x % low`, which is `x % (low * high)`.
+typedef struct TwoDigits {
+    Value *number, *low, *high;
+} TwoDigits;
+
+static bool is_made_by(const Value *value, OpCode code) {
+    return value->op && value->op->code == code;
+}
+
+static bool same_number(Arena *arena, Value *a, Value *b) {
+    return a == b || poly_equal(value_poly(arena, a), value_poly(arena, b));
+}
+
+static bool read_two(Arena *arena, const Op *sum, TwoDigits *two) {
+    for (int i = 0; i < 2; i++) {
+        const Value *scaled = sum->operands[i], *rest = sum->operands[1 - i];
+        if (!is_made_by(scaled, OP_MUL) || !is_made_by(rest, OP_MOD)) continue;
+        for (int k = 0; k < 2; k++) {
+            const Value *upper = scaled->op->operands[k];
+            Value *low = scaled->op->operands[1 - k];
+            if (!is_made_by(upper, OP_MOD) || !is_made_by(upper->op->operands[0], OP_FLOORDIV))
+                continue;
+            const Op *quotient = upper->op->operands[0]->op;
+            if (quotient->operands[0] != rest->op->operands[0] ||
+                !same_number(arena, quotient->operands[1], low) ||
+                !same_number(arena, rest->op->operands[1], low))
+                continue;
+            *two = (TwoDigits){rest->op->operands[0], low, upper->op->operands[1]};
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_of_programs(const Op *op) {
+    const Type *type = &op->results[0]->type;
+    return type->kind == TYPE_NUMBER && type->rank == 0 && !type->is_constexpr &&
+           dtype_is_integer(type->element) && !op->results[0]->constant;
+}
+
+static bool visit_sum(void *context, Op *op) {
+    Divisions *sums = context;
+    if (op->code == OP_ADD && is_of_programs(op)) LIST_PUSH(sums->function->arena, &sums->all, op);
+    return true;
+}
+
+/// All that is divided by `low` and then by `high` is divided by their product.
+static void join_quotients(Divisions *all, const TwoDigits *two, Value *product) {
+    Arena *arena = all->function->arena;
+    Divisions divisions = {.function = all->function};
+    region_walk(all->function->body, visit, &divisions);
+    for (LIST_EACH(int, i, divisions.all)) {
+        Op *op = divisions.all.items[i];
+        const Op *inner = op->operands[0]->op;
+        bool is_both = op->code == OP_FLOORDIV && inner && inner->code == OP_FLOORDIV &&
+                       inner->operands[0] == two->number &&
+                       same_number(arena, inner->operands[1], two->low) &&
+                       same_number(arena, op->operands[1], two->high);
+        if (!is_both || !type_equal(two->number->type, op->operands[0]->type)) continue;
+        op_set_operand(op, 0, two->number);
+        op_set_operand(op, 1, product);
+    }
+}
+
+bool function_join_digits(Function *function) {
+    Divisions sums = {.function = function};
+    region_walk(function->body, visit_sum, &sums);
+    for (LIST_EACH(int, i, sums.all)) {
+        Op *sum = sums.all.items[i];
+        TwoDigits two;
+        if (!read_two(function->arena, sum, &two)) continue;
+        Op *first = two.number->op ? two.number->op->next : function->body->first;
+        Builder b = {.function = function,
+                     .region = two.number->op ? two.number->op->parent : function->body,
+                     .before = first,
+                     .range = sum->range};
+        bool is_known = !two.low->op && !two.high->op;
+        if (!is_known) b = builder_before(&sums, sum);
+        Value *product = build_binary(&b, OP_MUL, two.low, two.high);
+        Value *both = build_binary(&b, OP_MOD, two.number, product);
+        if (!type_equal(both->type, sum->results[0]->type)) continue;
+        both->name = sum->results[0]->name;
+        region_replace_uses(function->body, sum->results[0], both);
+        if (is_known) join_quotients(&sums, &two, product);
+        sums.found = true;
+    }
+    return sums.found;
+}
+
+bool function_has_split_digits(const Function *function) {
+    Divisions sums = {.function = (Function *)(uintptr_t)function};
+    region_walk(function->body, visit_sum, &sums);
+    TwoDigits two;
+    for (LIST_EACH(int, i, sums.all))
+        if (read_two(function->arena, sums.all.items[i], &two)) return true;
+    return false;
+}

@@ -9,4 +9,10 @@
 /// Returns whether there was one.
 bool function_chain_quotients(Function *function);
 
+/// Sums of two neighbouring digits of a program's number become one: `x // C % B * C + x % C` is `x % (B * C)`, and `x // C // B` with it
+/// `x // (B * C)`. Whoever looks for programs that share what these tell finds one digit. Returns whether there was such a sum.
+bool function_join_digits(Function *function);
+/// Whether it would.
+bool function_has_split_digits(const Function *function);
+
 #endif

@@ -55,3 +55,40 @@ def test_of_another_number_nothing_is_said(tmp_path: Path) -> None:
     file.write_text(TEXT.format(digits=digits))
     text = tad("--backward", "--no-proof", "--wrapper", "none", file).stdout
     assert "tl.atomic_add(dx" in text
+
+
+SHARED = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x, bias, y, H, T, n, BLOCK: tl.constexpr):
+    pid = tl.program_id(0)
+    o = tl.arange(0, BLOCK)
+    row, head, batch = pid % T, pid // T % H, pid // (T * H)
+    v = tl.load(x + pid * n + o, mask=o < n, other=0.0)
+    b = tl.load(bias + ({row}) * n + o, mask=o < n, other=0.0)
+    tl.store(y + pid * n + o, v * b * (batch + 1), mask=o < n)
+
+
+def run(x, bias):
+    B, H, T, n = x.shape
+    y = torch.empty_like(x)
+    k[(B * H * T,)](x, bias, y, H, T, n, BLOCK=16)
+    return y
+"""
+# A bias that batches share, and one of which nobody knows that they are digits of one number.
+ROWS = {"head * T + row": 0, "row + T * head": 0, "head * T + row % H": 1}
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_neighbouring_digits_are_one(row: str, tmp_path: Path) -> None:
+    file = tmp_path / "shared.py"
+    file.write_text(SHARED.format(row=row))
+    report = json.loads(tad("--check", "--grad", "--format", "json", file).stdout)
+    (kernel,) = report["kernels"]
+    assert (kernel["status"], kernel["atomics"]) == ("proved", ROWS[row])
+    if not ROWS[row]:
+        text = tad("--backward", "--no-proof", file).stdout
+        assert "for batch in" in text or "for forward_program in" in text

@@ -13,6 +13,7 @@
 #include "autodiff/extents/fills.h"
 #include "autodiff/finiteness/guard.h"
 #include "autodiff/finiteness/guard_stores.h"
+#include "autodiff/gathers/in_order.h"
 #include "autodiff/joins/inner_digits.h"
 #include "autodiff/joins/joined_loops.h"
 #include "autodiff/joins/joined_sums.h"
@@ -223,6 +224,8 @@ static void pass_join_sums(Differentiation *state) { function_join_sums(state->b
 static void pass_late_sums(Differentiation *state) { function_sum_late(state->backward); }
 
 static void pass_pairs(Differentiation *state) { function_pair_accesses(state->backward); }
+
+static void pass_in_order(Differentiation *state) { gradient_store_in_order(state); }
 
 static void pass_base_two(Differentiation *state) { function_take_base_two(state->backward); }
 

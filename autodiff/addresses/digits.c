@@ -530,6 +530,24 @@ bool digits_own(Arena *arena, Op *access, OwnDigits *own) {
     return (own->extent || (is_top && !is_one(own->low))) && places_are_told_apart(arena, &owners);
 }
 
+Value *digits_number(Arena *arena, Op *access, Value **parameter) {
+    DigitSum sum;
+    if (!find_sum(arena, access, &sum) || sum.loop_count) return NULL;
+    *parameter = sum.parameter;
+    return sum.number;
+}
+
+bool digit_read(Arena *arena, Value *value, const Value *number, const Poly **low,
+                const Poly **extent) {
+    const DigitSum sum = {.arena = arena, .former = former_new(arena)};
+    Value *of;
+    FlatDigit digit;
+    if (!is_divided(value) || !find_digit(&sum, value, &of, &digit) || of != number) return false;
+    *low = digit.low;
+    *extent = digit.modulus;
+    return true;
+}
+
 bool digit_is(Arena *arena, Value *value, const OwnDigits *own) {
     const DigitSum sum = {.arena = arena, .former = former_new(arena)};
     Value *number;

@@ -23,6 +23,12 @@ typedef struct DigitStep {
 /// index is no sum of digits of one number.
 int digits_steps(Arena *arena, Op *access, DigitStep *steps, int capacity, const Poly **base);
 
+/// The number that such an index has the digits of, in no loop, and the parameter that it is of; or NULL.
+Value *digits_number(Arena *arena, Op *access, Value **parameter);
+/// Whether a value is a quotient or a remainder of the number, `number // low % extent`; `extent` NULL: as many as there are.
+bool digit_read(Arena *arena, Value *value, const Value *number, const Poly **low,
+                const Poly **extent);
+
 /// What of a number an index is made of: `number // low % extent`, one element for each.
 typedef struct OwnDigits {
     Value *number;

@@ -180,6 +180,7 @@ static bool add_axes(StoredSearch *coverage, Op *access) {
     coverage->count = coverage->cut_count = 0;
     coverage->open_lanes = 0;
     coverage->deal = NULL;
+    memset(coverage->takes_turns, 0, sizeof coverage->takes_turns);
     if (!add_programs(coverage)) return false;
     for (Op *op = access; op->parent->parent; op = op->parent->parent) {
         Op *around = op->parent->parent;

@@ -68,10 +68,12 @@ static bool is_exact(const FillSearch *search, const ElementRanges *cover) {
     if (cover->flags || !poly_is_zero(cover->base)) return false;
     for (int i = 0; i < coverage->count; i++) {
         const StoredDigit *digit = &coverage->digits[i];
-        bool is_unread = false;
+        bool is_other = false;  // no axis, or one that the loop's digit stands for
         for (int axis = 0; axis < PROGRAM_AXES; axis++)
-            is_unread |= digit->atom == coverage->programs[axis] && !search->reads[axis];
-        if (is_unread || poly_is_one(digit->extent)) continue;
+            is_other |= digit->atom == coverage->programs[axis] &&
+                        (!search->reads[axis] ||
+                         (coverage->takes_turns[axis] && poly_is_zero(digit->weight)));
+        if (is_other || poly_is_one(digit->extent)) continue;
         if (digit->is_quotient || poly_is_zero(digit->weight) || !ends_at_cut(coverage, i))
             return false;
     }

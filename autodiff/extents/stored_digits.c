@@ -291,6 +291,7 @@ static bool add_shared_loop(StoredSearch *coverage, StoredDigit *digit, const Po
         const char *end = poly_text(coverage, high), *by = poly_text(coverage, scale);
         if (!end || !by) return false;
         digit->count = arena_printf(arena, "triton.cdiv(%s, %s)", end, by);
+        coverage->takes_turns[axis] = true;
         return cut_off_no_programs(coverage, axis);
     }
     return false;

@@ -74,6 +74,7 @@ ROOMS = {
         "extents": {"tape", "addresses", "rewrite", "state"},
         "atomics": {"addresses", "rewrite", "state"},
         "sharing": {"addresses", "rewrite", "state"},
+        "gathers": {"atomics", "addresses", "rewrite", "state"},
         "schedule": {"sharing", "atomics", "extents", "tape", "addresses", "rewrite", "state"},
         "blocks": {"rewrite", "state"},
         "finiteness": {"tape", "addresses", "rewrite", "state"},
@@ -87,7 +88,7 @@ ROOMS = {
         ".": {
             *{"module", "function", "plan", "emit", "sweep", "finiteness", "schedule", "atomics"},
             *{"programs", "extents", "primal", "tape", "addresses", "rewrite", "state", "blocks"},
-            *{"stored", "products", "joins", "layouts"},
+            *{"stored", "products", "joins", "layouts", "gathers"},
         },
         "saving": {".", "module", "emit", "state"},
     },

@@ -1,0 +1,89 @@
+"""Gradients of copies in another order are stored in the order of their elements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emitted.plan import proved_module, tad
+from tests.support.worker import Worker
+from tests.triton.interpret import call_function
+
+COPY = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x, y, T, H, D, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    d = i % D
+    t = i // D % T
+    h = i // (D * T) % H
+    b = i // (D * T * H)
+    a = tl.load(x + {at}, mask=i < n, other=0.0)
+    tl.store(y + i, a * a * {factor}, mask=i < n)
+
+
+def run(x):
+    b, T, H, D = x.shape
+    y = torch.empty(b, H, T, D)
+    n = y.numel()
+    k[({grid},)](x, y, T, H, D, n, B=16)
+    return y
+"""
+PLAIN = {"at": "((b * T + t) * H + h) * D + d", "factor": "(d + 1)", "grid": "triton.cdiv(n, 16)"}
+# What a person would write for elements that are read in another order.
+KERNEL = """
+    for start in range(tl.program_id(0) * B, elements, tl.num_programs(0) * B):
+        x_offsets = start + lanes
+        offsets = x_offsets % D
+        offsets_1 = x_offsets // D
+        offsets_2 = offsets_1 // H
+"""
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 5, 7), (1, 4, 4, 8), (3, 1, 6, 5)])
+def test_a_copy_in_another_order(shape: tuple, tmp_path: Path, interpreter: Worker) -> None:
+    text = proved_module(tmp_path, COPY.format(**PLAIN))
+    assert KERNEL in text
+    assert "tl.load(x + x_offsets, " in text and "tl.store(dx + x_offsets, " in text
+    assert "FILL=fills" in text
+    random = np.random.default_rng(8)
+    batch, T, H, D = shape
+    given, upstream = random.uniform(-1, 1, shape), random.uniform(-1, 1, (batch, H, T, D))
+    found = call_function(
+        text, "run", [given], wrt=[0], grad_outputs=[upstream], worker=interpreter
+    ).gradients
+    want = 2 * given * upstream.swapaxes(1, 2) * (np.arange(D) + 1)
+    np.testing.assert_allclose(found[0], want, rtol=1e-6)
+
+
+LEFT = {
+    "in its own order": {"at": "i"},
+    "rows apart": {"at": "((b * T + t) * H + h) * 2 * D + d"},
+    "the same element twice": {"at": "(b * T + t) * D + d"},
+    "a grid that leaves some out": {"grid": "triton.cdiv(n, 32)"},
+}
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_other_gradients_stay_where_they_are(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "kernels.py"
+    path.write_text(COPY.format(**{**PLAIN, **LEFT[name]}))
+    text = tad("--backward", "--no-proof", path).stdout
+    assert "elements = " not in text
+
+
+def test_the_proof_sees_digits_in_a_wrong_order(tmp_path: Path) -> None:
+    path = tmp_path / "kernels.py"
+    path.write_text(COPY.format(**PLAIN))
+    text = tad("--backward", path).stdout
+    wrong = text.replace("offsets_2 = offsets_1 // H\n", "offsets_2 = offsets_1 // T\n")
+    assert wrong != text
+    module = tmp_path / "kernels_backward.py"
+    module.write_text(wrong)
+    run = tad("--check", "--grad", module)
+    assert run.returncode == 1 and "1 failed" in run.stdout + run.stderr

@@ -15,6 +15,8 @@ enum { MOST_PLACES = 6 };
 typedef struct OrderedPlace {
     const Poly *low, *extent;  // extent NULL: as many as there are
     const Poly *weight;        // what one of it moves the address by
+    const Poly *size;          // how many the input has along it; NULL of the coarsest
+    const Poly *shift;         // what is added to it
     Value *digit;              // as computed from the input's number
 } OrderedPlace;
 
@@ -25,8 +27,11 @@ typedef struct Ordering {
     Value *number;
     OrderedPlace places[MOST_PLACES];
     int count;
-    const Poly *end;   // of the output's numbers
-    Value *parameter;  // the gradient
+    const Poly *base;     // what is added to the digits
+    const Poly *end;      // of the output's numbers
+    bool is_other;        // the order of the input is another one, or its size
+    LIST(Value *) terms;  // of the mask
+    Value *parameter;     // the gradient
 } Ordering;
 
 /* ---- what the kernel is ---- */
@@ -63,57 +68,142 @@ static bool is_gradient(const Differentiation *state, const Value *parameter) {
 
 static bool find_places(Ordering *ordering) {
     DigitStep steps[MOST_PLACES];
-    const Poly *base;
     Arena *arena = ordering->arena;
-    int count = digits_steps(arena, ordering->store, steps, MOST_PLACES, &base);
-    if (count < 2 || count > MOST_PLACES || !poly_is_zero(base)) return false;
+    int count = digits_steps(arena, ordering->store, steps, MOST_PLACES, &ordering->base);
+    if (count < 2 || count > MOST_PLACES) return false;
     const Poly *low = poly_constant(arena, 1);
     for (int i = 0; i < count; i++) {
         if (!low) return false;
-        ordering->places[i] =
-            (OrderedPlace){.low = low, .extent = steps[i].extent, .weight = steps[i].weight};
+        ordering->places[i] = (OrderedPlace){.low = low,
+                                             .extent = steps[i].extent,
+                                             .weight = steps[i].weight,
+                                             .shift = poly_constant(arena, 0)};
         low = steps[i].extent ? poly_multiply(arena, low, steps[i].extent) : NULL;
     }
     ordering->count = count;
     return true;
 }
 
-/// Puts the digits in the order of what they move the address by, each by all that the finer ones come to. False where elements are left
-/// out in between, or the coarsest is another one than that of the output: nobody knows how many it has.
+/// Whether the digits from `from` on move the address by multiples of what digit `at` moves it by.
+static bool is_finest(const Ordering *ordering, int at, int from) {
+    for (int i = from; i < ordering->count; i++)
+        if (!poly_divide_exact(ordering->arena, ordering->places[i].weight,
+                               ordering->places[at].weight))
+            return false;
+    return true;
+}
+
+/// Puts the digits in the order of what they move the address by; the coarsest is that of the output, for nobody knows how many it has.
 static bool sort_places(Ordering *ordering) {
     Arena *arena = ordering->arena;
     OrderedPlace *places = ordering->places;
-    const Poly *weight = poly_constant(arena, 1);
-    bool moved = false;
+    int64_t one;
     for (int done = 0; done < ordering->count; done++) {
         int at = done;
-        while (at < ordering->count && !poly_equal(places[at].weight, weight)) at++;
+        while (at < ordering->count && !is_finest(ordering, at, done)) at++;
         if (at == ordering->count) return false;
-        moved = moved || at != done;
+        ordering->is_other |= at != done;
         OrderedPlace next = places[at];
         places[at] = places[done];
         places[done] = next;
-        bool is_last = done + 1 == ordering->count;
-        if (is_last != !next.extent) return false;
-        weight = is_last ? NULL : poly_multiply(arena, weight, next.extent);
+        if ((done + 1 == ordering->count) != !next.extent) return false;
+        if (done)
+            places[done - 1].size = poly_divide_exact(arena, next.weight, places[done - 1].weight);
     }
-    return moved;
+    return poly_is_constant(places[0].weight, &one) && one == 1;
 }
 
-/// `number < end` alone masks the store, and the launches have a lane for each number below it.
+/// What is added to the address, as shifts of the digits.
+static bool find_shifts(Ordering *ordering) {
+    Arena *arena = ordering->arena;
+    for (int t = 0; t < ordering->base->count; t++) {
+        const Poly term = {1, &ordering->base->terms[t]};
+        const Poly *steps = NULL;
+        int at = ordering->count;
+        while (at > 0 && !steps)
+            steps = poly_divide_exact(arena, &term, ordering->places[--at].weight);
+        if (!steps || at + 1 == ordering->count) return false;
+        ordering->places[at].shift = poly_add(arena, ordering->places[at].shift, steps);
+        ordering->is_other = true;
+    }
+    return true;
+}
+
+/// Whether the input has as many along a digit as the output, and at the same numbers.
+static bool is_plain(const OrderedPlace *place) {
+    return !place->extent || (poly_equal(place->extent, place->size) && poly_is_zero(place->shift));
+}
+
+/* ---- the mask ---- */
+
+static void list_terms(Ordering *ordering, Value *mask) {
+    if (mask->op && mask->op->code == OP_AND) {
+        list_terms(ordering, mask->op->operands[0]);
+        list_terms(ordering, mask->op->operands[1]);
+    } else {
+        LIST_PUSH(ordering->arena, &ordering->terms, mask);
+    }
+}
+
+/// Whether a value is a digit with its shift.
+static bool is_shifted(const Ordering *ordering, Value *value, const OrderedPlace *place) {
+    Arena *arena = ordering->arena;
+    const Poly *by = poly_constant(arena, 0), *low, *extent;
+    const Op *op = value->op;
+    for (int steps = 0; op && (op->code == OP_ADD || op->code == OP_SUB) && steps < MOST_PLACES;
+         steps++) {
+        int side = op->operands[1]->type.rank ? 0 : 1;
+        if (op->operands[side]->type.rank || (op->code == OP_SUB && side == 0)) return false;
+        const Poly *added = value_poly(arena, op->operands[side]);
+        by = op->code == OP_ADD ? poly_add(arena, by, added) : poly_subtract(arena, by, added);
+        value = op->operands[1 - side];
+        op = value->op;
+    }
+    return digit_read(arena, value, ordering->number, &low, &extent) &&
+           poly_equal(low, place->low) && poly_equal(extent, place->extent) &&
+           poly_equal(by, place->shift);
+}
+
+/// `digit >= 0` (-1) or `digit < size` (1), with its shift; 0: something else.
+static int bound_of(const Ordering *ordering, const Value *term, const OrderedPlace *place) {
+    const Op *op = term->op;
+    int64_t least;
+    if (!op || (op->code != OP_LT && op->code != OP_GE) || op->operands[1]->type.rank ||
+        !is_shifted(ordering, op->operands[0], place))
+        return 0;
+    if (op->code == OP_GE) return value_is_int(op->operands[1], &least) && least == 0 ? -1 : 0;
+    return poly_equal(value_poly(ordering->arena, op->operands[1]), place->size) ? 1 : 0;
+}
+
+/// Whether the mask keeps a digit with its shift within what the input has along it. These terms hold for each element of the input.
+static bool take_bounds(Ordering *ordering, const OrderedPlace *place) {
+    bool is_above = false, is_below = false;
+    int kept = 0;
+    for (LIST_EACH(int, i, ordering->terms)) {
+        Value *term = ordering->terms.items[i];
+        int bound = bound_of(ordering, term, place);
+        is_above = is_above || bound < 0;
+        is_below = is_below || bound > 0;
+        if (!bound) ordering->terms.items[kept++] = term;
+    }
+    ordering->terms.count = kept;
+    return is_above && is_below;
+}
+
+/// `number < end` masks the store, and the launches have a lane for each number below it.
 static bool find_end(Ordering *ordering) {
     Arena *arena = ordering->arena;
-    const Value *mask = access_mask(ordering->store);
-    const Op *compares = mask ? mask->op : NULL;
-    if (!compares || compares->code != OP_LT || compares->operands[0] != ordering->number ||
-        compares->operands[1]->type.rank)
-        return false;
-    ordering->end = value_poly(arena, compares->operands[1]);
+    for (LIST_EACH(int, i, ordering->terms)) {
+        const Op *op = ordering->terms.items[i]->op;
+        bool is_it = op && op->code == OP_LT && op->operands[0] == ordering->number &&
+                     !op->operands[1]->type.rank;
+        if (is_it) ordering->end = value_poly(arena, op->operands[1]);
+    }
     Affine form = affine_of(arena, ordering->number);
     const Type *type = &ordering->number->type;
     int64_t step;
-    if (!form.known || form.rank != 1 || type->rank != 1 || form.base->count != 1 ||
-        !poly_is_constant(form.lane[0], &step) || step != 1)
+    if (!ordering->end || !form.known || form.rank != 1 || type->rank != 1 ||
+        form.base->count != 1 || !poly_is_constant(form.lane[0], &step) || step != 1)
         return false;
     Value *id = NULL;
     for (int i = 0; i < form.base->terms[0].atom_count; i++)
@@ -122,6 +212,16 @@ static bool find_end(Ordering *ordering) {
     if (!blocks || !poly_equal(blocks, form.base)) return false;
     const Coordinate lanes = {.axis = 0, .program = id, .size = type->dims[0]};
     return launches_cover(ordering->state, &lanes, ordering->end);
+}
+
+static bool masks_fit(Ordering *ordering) {
+    Value *mask = access_mask(ordering->store);
+    if (!mask) return false;
+    list_terms(ordering, mask);
+    for (int i = 0; i < ordering->count; i++)
+        if (!is_plain(&ordering->places[i]) && !take_bounds(ordering, &ordering->places[i]))
+            return false;
+    return find_end(ordering);
 }
 
 /* ---- the kernel in that order ---- */
@@ -142,18 +242,55 @@ static Op *open_loop(Ordering *ordering, Builder *b, Value *end) {
     return loop;
 }
 
+/// The output's digits, of the input's number.
 static void compute_digits(Ordering *ordering, Builder *b, Value *element) {
     Value *rest = element;
     for (int i = 0; i < ordering->count; i++) {
         OrderedPlace *place = &ordering->places[i];
-        if (!place->extent) {
-            place->digit = rest;
-            continue;
-        }
-        Value *extent = build_poly(b, place->extent);
-        place->digit = build_binary(b, OP_MOD, rest, extent);
-        rest = build_binary(b, OP_FLOORDIV, rest, extent);
+        place->digit = rest;
+        if (!place->extent) continue;
+        Value *size = build_poly(b, place->size);
+        place->digit = build_binary(b, OP_MOD, rest, size);
+        rest = build_binary(b, OP_FLOORDIV, rest, size);
+        if (!poly_is_zero(place->shift))
+            place->digit = build_binary(b, OP_SUB, place->digit, build_poly(b, place->shift));
     }
+}
+
+/// Where the output has the digits; NULL: everywhere.
+static Value *digits_within(const Ordering *ordering, Builder *b) {
+    Value *mask = NULL;
+    for (int i = 0; i < ordering->count; i++) {
+        const OrderedPlace *place = &ordering->places[i];
+        if (is_plain(place)) continue;
+        Value *above = build_binary(b, OP_GE, place->digit, build_int(b, 0)),
+              *below = build_binary(b, OP_LT, place->digit, build_poly(b, place->extent));
+        Value *within = build_binary(b, OP_AND, above, below);
+        mask = mask ? build_binary(b, OP_AND, mask, within) : within;
+    }
+    return mask;
+}
+
+typedef struct LoadMasks {
+    Function *function;
+    Value *within;
+} LoadMasks;
+
+/// Where the output has no such digits, its number may be anything.
+static bool visit_mask(void *context, Op *op) {
+    const LoadMasks *masks = context;
+    if (op->code != OP_LOAD || !op->operands[0]->type.rank) return true;
+    Builder b = {
+        .function = masks->function, .region = op->parent, .before = op, .range = op->range};
+    int at = op_parameter_index(OP_LOAD, STR("mask")),
+        other = op_parameter_index(OP_LOAD, STR("other"));
+    Value *mask = access_mask(op);
+    while (op->operand_count <= other) op_append_operand(masks->function, op, NULL);
+    op_set_operand(op, at, mask ? build_binary(&b, OP_AND, mask, masks->within) : masks->within);
+    if (op->operands[other] && !value_is_none(op->operands[other])) return true;
+    bool is_float = dtype_is_float(op->results[0]->type.element);
+    op_set_operand(op, other, is_float ? build_float(&b, 0.0) : build_int(&b, 0));
+    return true;
 }
 
 static Value *compute_number(const Ordering *ordering, Builder *b) {
@@ -244,9 +381,10 @@ static void reorder(Ordering *ordering) {
     AlikeLoads alike = {.ordering = ordering};
     find_alike(&alike);
     const OrderedPlace *top = &ordering->places[ordering->count - 1];
-    Value *whole = build_poly(&b, top->low), *end = build_poly(&b, ordering->end);
+    Value *whole = build_poly(&b, top->low), *each = build_poly(&b, top->weight),
+          *end = build_poly(&b, ordering->end);
     Value *more = build_binary(&b, OP_ADD, end, build_binary(&b, OP_SUB, whole, build_int(&b, 1)));
-    Value *elements = build_binary(&b, OP_MUL, build_binary(&b, OP_FLOORDIV, more, whole), whole);
+    Value *elements = build_binary(&b, OP_MUL, build_binary(&b, OP_FLOORDIV, more, whole), each);
     elements->name = "elements";
     Op *loop = open_loop(ordering, &b, elements);
     move_behind(loop);
@@ -259,6 +397,8 @@ static void reorder(Ordering *ordering) {
     compute_digits(ordering, &inside, element);
     Value *number = compute_number(ordering, &inside);
     number->name = ordering->number->name;
+    LoadMasks masks = {function, digits_within(ordering, &inside)};
+    if (masks.within) region_walk(body, visit_mask, &masks);
     for (LIST_EACH(int, i, alike.loads)) {
         Op *load = alike.loads.items[i];
         Builder at = {.function = function, .region = body, .before = load, .range = load->range};
@@ -272,7 +412,10 @@ static void reorder(Ordering *ordering) {
     Builder last = {.function = function, .region = body, .before = store, .range = store->range};
     Value *pointers = build_binary(&last, OP_ADD, ordering->parameter, element);
     Value *there = build_binary(&last, OP_LT, element, elements);
-    Value *mask = build_binary(&last, OP_AND, there, access_mask(store));
+    Value *mask = there;
+    for (LIST_EACH(int, i, ordering->terms))
+        mask = build_binary(&last, OP_AND, mask, ordering->terms.items[i]);
+    if (masks.within) mask = build_binary(&last, OP_AND, mask, masks.within);
     build(&last, OP_STORE, (Value *[]){pointers, store->operands[1], mask}, 3);
     op_remove(store);
 }
@@ -287,7 +430,9 @@ void gradient_store_in_order(Differentiation *state) {
     if (!ordering.number || !ordering.number->op || !is_gradient(state, ordering.parameter) ||
         ordering.number->op->parent != state->backward->body ||
         !digits_are_private(state->arena, &axes, use.store) || !find_places(&ordering) ||
-        !sort_places(&ordering) || !find_end(&ordering))
+        !sort_places(&ordering) || !find_shifts(&ordering) || !masks_fit(&ordering))
         return;
+    for (int i = 0; i < ordering.count; i++) ordering.is_other |= !is_plain(&ordering.places[i]);
+    if (!ordering.is_other) return;
     reorder(&ordering);
 }

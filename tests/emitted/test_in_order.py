@@ -87,3 +87,55 @@ def test_the_proof_sees_digits_in_a_wrong_order(tmp_path: Path) -> None:
     module.write_text(wrong)
     run = tad("--check", "--grad", module)
     assert run.returncode == 1 and "1 failed" in run.stdout + run.stderr
+
+
+PAD = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x, y, H, W, OH, OW, P, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    w = i % OW - P
+    h = i // OW % OH - P
+    plane = i // (OW * OH)
+    a = tl.load(x + (plane * H + h) * W + w, mask=(i < n) & {inside}, other=0.0)
+    tl.store(y + i, a * a, mask=i < n)
+
+
+def run(x, p):
+    planes, H, W = x.shape
+    y = torch.empty(planes, H + 2 * p, W + 2 * p)
+    n = y.numel()
+    k[(triton.cdiv(n, 16),)](x, y, H, W, H + 2 * p, W + 2 * p, p, n, B=16)
+    return y
+"""
+INSIDE = "(h >= 0) & (h < H) & (w >= 0) & (w < W)"
+
+
+@pytest.mark.parametrize(("shape", "p"), [((3, 5, 7), 2), ((1, 4, 8), 0), ((2, 6, 5), -1)])
+def test_padding(shape: tuple, p: int, tmp_path: Path, interpreter: Worker) -> None:
+    """Below 0 it cuts: elements that nobody reads have 0, and nothing is read in front of a tensor."""
+    text = proved_module(tmp_path, PAD.format(inside=INSIDE))
+    assert "FILL=fills" in text and "tl.store(dx + " in text
+    random = np.random.default_rng(9)
+    planes, H, W = shape
+    given = random.uniform(-1, 1, shape)
+    upstream = random.uniform(-1, 1, (planes, H + 2 * p, W + 2 * p))
+    found = call_function(
+        text, "run", [given, p], wrt=[0], grad_outputs=[upstream], worker=interpreter
+    ).gradients
+    inner = (
+        upstream[:, p : p + H, p : p + W]
+        if p >= 0
+        else np.pad(upstream, ((0, 0), (-p, -p), (-p, -p)))
+    )
+    np.testing.assert_allclose(found[0], 2 * given * inner, rtol=1e-6)
+
+
+def test_padding_without_an_edge_stays_where_it_is(tmp_path: Path) -> None:
+    """Columns behind a row are the next one's."""
+    path = tmp_path / "kernels.py"
+    path.write_text(PAD.format(inside=INSIDE.replace(" & (w < W)", "")))
+    assert "elements = " not in tad("--backward", "--no-proof", path).stdout

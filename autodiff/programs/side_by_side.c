@@ -1,7 +1,7 @@
 // A kernel of one program's tile in; one of the tiles of several programs out.
 #include "autodiff/programs/side_by_side.h"
 
-#include "analysis/addresses/axis.h"
+#include "analysis/addresses/affine.h"
 #include "analysis/build/build.h"
 #include "autodiff/tape/tape.h"
 
@@ -16,6 +16,7 @@ typedef struct KnownMask {
 typedef struct SideBySide {
     Differentiation *state;
     Function *function;
+    Former *former;
     int axis;
     Map ranks;     // values that differ between the programs -> the rank that they had, and 1
     bool changes;  // another value was found to differ
@@ -73,6 +74,16 @@ static Value *operand_named(const Op *op, const char *name) {
     return value && value_is_none(value) ? NULL : value;
 }
 
+/// Whether lanes that follow each other have elements that do: what the compiler does not see it takes for rows across memory, in a tile of
+/// several axes.
+static bool lanes_lie_together(SideBySide *lifting, Op *op) {
+    Affine offset = access_by(lifting->former, op).offset;
+    int64_t step;
+    return op->operands[0]->type.rank == 0 ||
+           (offset.known && !offset.wrapped && offset.rank == 1 &&
+            poly_is_constant(offset.lane[0], &step) && step == 1);
+}
+
 /// Loads and stores by plain pointers that differ between the programs; of atomics those whose result nobody reads.
 static bool access_fits(SideBySide *lifting, Op *op) {
     bool is_load = op->code == OP_LOAD, is_store = op->code == OP_STORE;
@@ -81,7 +92,7 @@ static bool access_fits(SideBySide *lifting, Op *op) {
         return false;
     int rank = rank_before(lifting, op->operands[0]);
     lifting->is_wide = lifting->is_wide || rank == 1;
-    if (rank > 1) return false;  // that is more than a row already
+    if (rank > 1 || !lanes_lie_together(lifting, op)) return false;  // no row, or more than one
     if (is_load) lift(lifting, op->results[0]);
     return is_load || is_store || !is_read(lifting->function, op->results[0]);
 }
@@ -379,8 +390,10 @@ static bool launch_fits(const Differentiation *state, const BackwardLaunch *laun
 }
 
 void programs_side_by_side(Differentiation *state, BackwardLaunch *launch) {
-    SideBySide lifting = {
-        .state = state, .function = state->backward, .ranks = map_new(state->arena)};
+    SideBySide lifting = {.state = state,
+                          .function = state->backward,
+                          .former = former_new(state->arena),
+                          .ranks = map_new(state->arena)};
     if (!launch_fits(state, launch) || !function_fits(&lifting)) return;
     lifting.programs =
         add_parameter(state, launch, "programs",

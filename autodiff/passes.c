@@ -114,8 +114,7 @@ static void pass_last_blocks(Differentiation *state) {
 static void pass_join_loops(Differentiation *state) {
     if (!state->options || !state->options->joins_loops) return;
     loops_join(state);
-    if (inner_digits_open(state)) state->joins.any = true;
-    if (function_join_digits(state->primal)) state->joins.any = true;
+    if (inner_digits_open(state) || function_join_digits(state->primal)) state->joins.any = true;
     if (!state->joins.any) return;
     function_simplify(state->primal);
     function_share(state->primal);

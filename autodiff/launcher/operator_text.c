@@ -11,7 +11,6 @@
 #include "autodiff/function/part_text.h"
 #include "autodiff/function/stored_text.h"
 #include "autodiff/function/tape_text.h"
-#include "autodiff/function/warps_text.h"
 #include "autodiff/launcher/operator_launch.h"
 #include "autodiff/plan/parts.h"
 
@@ -364,12 +363,7 @@ static void add_backward(Arena *arena, Buffer *out, const OperatorPlan *plan, co
         bool same = argument->use == ARGUMENT_SAME;
         int index = same ? parameter_index(plan, argument->of) : -1;
         bool scratch = argument->use == ARGUMENT_SCRATCH || argument->use == ARGUMENT_STEPS;
-        bool has_default = scratch || argument->use == ARGUMENT_TOGETHER;
-        if (has_default || (index >= 0 && !plan->launch->passed[index])) continue;
-        if (argument->use == ARGUMENT_PROGRAMS) {
-            LIST_PUSH(arena, &call, programs_text(arena, argument, "grid"));
-            continue;
-        }
+        if (scratch || (index >= 0 && !plan->launch->passed[index])) continue;
         LIST_PUSH(
             arena, &call,
             arena_printf(arena, "%s=%s", argument->name, same ? argument->of : argument->name));

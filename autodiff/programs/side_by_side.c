@@ -375,7 +375,9 @@ static bool launch_fits(const Differentiation *state, const BackwardLaunch *laun
     const FunctionDefinition *kernel = state->primal->definition;
     bool is_chosen = launch->has_tiles || launch->loop || launch->stream || launch->elements ||
                      launch->flat_lanes || launch->turns_end || launch->row.block;
-    if (is_chosen || kernel->is_autotuned || kernel->has_heuristics || !launch->tile ||
+    bool is_set =
+        state->options && state->options->wrapper == WRAPPER_AUTOGRAD;  // who says how many?
+    if (!is_set || is_chosen || kernel->is_autotuned || kernel->has_heuristics || !launch->tile ||
         launch->argument_count != state->backward->parameter_count)
         return false;
     for (int i = 0; i < launch->argument_count; i++) {

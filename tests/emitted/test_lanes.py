@@ -29,12 +29,13 @@ def test_only_maxima_that_count_go_to_a_tape() -> None:
 
 # What a person would write for a logarithm of a softmax whose lanes have a maximum and a sum each.
 LOG_SOFTMAX = """
-    dlse = 0.0
+    dlse = tl.zeros([TILE_N], dtype=tl.float32)
     # back through the loop of line 67
     for start in range(0, N, TILE_N):
         n = start + lanes
         dy = tl.load(dy_ptr + y_offset + n, mask=n < N, other=0.0).to(tl.float32)
-        dlse -= tl.sum(dy)
+        dlse -= dy
+    dlse = tl.sum(dlse)
     # back through the loop of line 57
     for start in range(0, N, TILE_N):
         n = start + lanes

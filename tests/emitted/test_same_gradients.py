@@ -74,7 +74,9 @@ def test_what_is_shared_is_stored_once(tmp_path: Path) -> None:
     """Triton leaves out the second store, and what leads to its addresses."""
     text = proved_module(tmp_path, HEAD + form("a sum"))
     types = dict.fromkeys(("dy", "x", "r", "dx"), "*fp32") | {"stride": "i32", "n": "i32"}
-    ttir = compile_kernel(text, "residual_backward", types, {"dr": None, "BLOCK": 8}).ttir
+    types["programs"] = "i32"
+    constants = {"dr": None, "BLOCK": 8, "TOGETHER": 2}
+    ttir = compile_kernel(text, "residual_backward", types, constants).ttir
     assert ttir.count("tt.store") == 1
 
 

@@ -223,7 +223,7 @@ def test_a_launch_in_the_file_answers(tmp_path: Path) -> None:
         )
         text = tad("--backward", "--no-proof", path).stdout
         assert "_check_steps" not in text
-        assert ("tl.atomic_add(dx" in text) == is_atomic
+        assert ("tl.atomic_add((dx" in text) == is_atomic
 
 
 def test_a_step_that_a_tuner_chooses_needs_no_text(tmp_path: Path) -> None:

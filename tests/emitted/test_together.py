@@ -140,9 +140,10 @@ def test_the_proof_runs_several_as_one(name: str, tmp_path: Path) -> None:
     assert run.returncode == 1 and "1 failed" in run.stdout + run.stderr
 
 
-def test_an_operator_says_how_many_programs_there_are(tmp_path: Path) -> None:
-    text = tad("--backward", "--wrapper", "triton_op", kernels(tmp_path), "--no-proof").stdout
-    assert "programs=grid[0]" in text and "_together" not in text
+@pytest.mark.parametrize("wrapper", ["triton_op", "none"])
+def test_only_a_function_says_how_many_are_one(wrapper: str, tmp_path: Path) -> None:
+    text = tad("--backward", "--wrapper", wrapper, kernels(tmp_path), "--no-proof").stdout
+    assert "def kernel_backward(" in text and "TOGETHER" not in text
 
 
 class Tensor:

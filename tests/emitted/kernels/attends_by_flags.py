@@ -7,7 +7,7 @@ import triton.language as tl
 
 # tad: n=21, heads=2, rounded=32, scale=0.3, q=f32[4, 21, 16], k=f32[4, 21, 16], v=f32[4, 21, 16], bias=f32[4, 21, 21], out=f32[4, 21, 16], lse=f32[4, 32], scratch=f32[4, 32], KIND="matrix", CAUSAL=False, EVEN=False, WHOLE=True, D=16, M=16, N=16, grid=(2, 4)
 # tad: n=21, heads=2, rounded=32, scale=0.3, q=f32[4, 21, 16], k=f32[4, 21, 16], v=f32[4, 21, 16], bias=f32[4, 21, 21], out=f32[4, 21, 16], lse=f32[4, 32], scratch=f32[4, 32], KIND="columns", CAUSAL=True, EVEN=False, WHOLE=False, D=16, M=16, N=16, grid=(2, 4)
-# tad: n=32, heads=2, rounded=32, scale=0.3, q=f32[4, 32, 16], k=f32[4, 32, 16], v=f32[4, 32, 16], bias=f32[4, 32, 32], out=f32[4, 32, 16], lse=f32[4, 32], scratch=f32[4, 32], KIND="none", CAUSAL=True, EVEN=True, WHOLE=True, D=16, M=16, N=16, grid=(2, 4)
+# tad: n=21, heads=2, rounded=32, scale=0.3, q=f32[4, 21, 16], k=f32[4, 21, 16], v=f32[4, 21, 16], bias=f32[4, 21, 21], out=f32[4, 21, 16], lse=f32[4, 32], scratch=f32[4, 32], KIND="none", CAUSAL=True, EVEN=False, WHOLE=True, D=16, M=16, N=16, grid=(2, 4)
 @triton.jit
 def flagged(
     q, k, v, bias, out, lse, scratch, scale, n, heads, rounded,

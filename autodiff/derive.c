@@ -11,6 +11,8 @@
 #include "autodiff/extents/fills.h"
 #include "autodiff/joins/inner_digits.h"
 #include "autodiff/joins/joined_loops.h"
+#include "autodiff/layouts/expanded_inputs.h"
+#include "autodiff/layouts/upstream_strides.h"
 #include "autodiff/parts.h"
 #include "autodiff/passes.h"
 #include "autodiff/plan/tile_size.h"
@@ -96,7 +98,19 @@ static int draws(const Function *backward) {
     return count;
 }
 
-static void variant_describe(Differentiation *state, Variant *variant) {
+/// Programs as one, where that is worth it. Whose strides the arguments are is seen in the kernel of one program alone.
+static void join_programs(Differentiation *state, const Kernel *kernel, BackwardLaunch *launch) {
+    BackwardLaunch alone = *launch;
+    alone.arguments = ARENA_ARRAY(state->arena, BackwardArgument, launch->argument_count + 1);
+    for (int i = 0; i < launch->argument_count; i++) alone.arguments[i] = launch->arguments[i];
+    upstream_strides_describe(state->arena, kernel, state->backward, &alone);
+    expanded_inputs_describe(state->arena, kernel, state->backward, &alone);
+    programs_side_by_side(state, launch);
+    if (!launch->has_together) return;
+    for (int i = 0; i < alone.argument_count; i++) launch->arguments[i] = alone.arguments[i];
+}
+
+static void variant_describe(Differentiation *state, const Kernel *kernel, Variant *variant) {
     Backward *result = &variant->result;
     variant->backward = state->backward;
     variant->launch.loop_work = loop_work(state->backward);
@@ -122,7 +136,7 @@ static void variant_describe(Differentiation *state, Variant *variant) {
     blocks_look(state, &variant->launch);
     variant->launch.row = state->parts.row;
     programs_follow_rows(state->backward, &variant->launch);
-    programs_side_by_side(state, &variant->launch);
+    join_programs(state, kernel, &variant->launch);
     result->status = BACKWARD_DERIVED;
 }
 
@@ -170,7 +184,7 @@ bool variant_try(Arena *arena, const Kernel *kernel, const Function *forward,
         variant_refuse(variant, BACKWARD_REFUSED, state.failure, state.failure_range);
         return state.versions.loses_values;
     }
-    variant_describe(&state, variant);
+    variant_describe(&state, kernel, variant);
     if (variant->result.input_count == 0 && part.kind == PART_WHOLE)
         variant_refuse(variant, BACKWARD_NOT_DIFFERENTIABLE, "every gradient is zero", where);
     return false;

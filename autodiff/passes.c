@@ -1,6 +1,8 @@
 // Passes that are one call to what a room does, and the loop that runs them all.
 #include "autodiff/passes.h"
 
+#include "analysis/ir/walk.h"
+
 #include <string.h>
 
 #include "analysis/ir/ir_verify.h"
@@ -78,6 +80,16 @@ static void pass_upwards(Differentiation *state) { function_count_upwards(state-
 
 static void pass_choices(Differentiation *state) { function_open_choices(state->primal); }
 
+static bool visit_while(void *context, Op *op) {
+    (void)context;
+    return op->code != OP_WHILE;
+}
+
+/// Before it is known which loops wait for other programs, and that the kernel is refused for that, all `while` loops stay.
+static void drop_dead_early(Function *primal) {
+    if (region_walk(primal->body, visit_while, NULL)) function_drop_dead(primal);
+}
+
 static void pass_simplify(Differentiation *state) {
     function_simplify(state->primal);
     function_share(state->primal);
@@ -85,7 +97,7 @@ static void pass_simplify(Differentiation *state) {
     function_settle_known_branches(state->primal);
     function_hoist(state->primal);
     if (tile_orders_straighten(state->arena, state->primal)) function_share(state->primal);
-    function_drop_dead(state->primal);  // what a loop carries and nobody reads has no adjoint
+    drop_dead_early(state->primal);  // what a loop carries and nobody reads has no adjoint
 }
 
 /// In a kernel for rows that one block holds: what loops over blocks do with it.
@@ -125,6 +137,7 @@ static void pass_join_loops(Differentiation *state) {
 static void pass_merge_tails(Differentiation *state) {
     bool changed = function_merge_tails(state->arena, state->primal);
     if (!function_merge_stores(state->primal) && !changed) return;
+    drop_dead_early(state->primal);
     function_share(state->primal);
     function_hoist(state->primal);
 }

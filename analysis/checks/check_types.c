@@ -343,6 +343,7 @@ static bool is_unsupported_atomic(OpCode code, DTypeCode type) {
     }
 }
 
+/// Of a sum, and of expressions one in the other. Beyond: nothing is said.
 enum { MOST_TERMS = 16, MOST_DEPTH = 8 };
 
 /// The parameter that a sum begins with, and what is added to it, the last first; NULL where it begins with none.

@@ -9,7 +9,7 @@
 #include "autodiff/atomics/covers.h"
 #include "autodiff/rewrite/rewrite.h"
 
-enum { MOST_PLACES = 6 };
+enum { MOST_PLACES = 6 };  // digits of an address. Beyond: the order of the forward stays
 
 /// A digit of the output's number, `number // low % extent`, in the order of the input's.
 typedef struct OrderedPlace {

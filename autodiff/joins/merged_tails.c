@@ -180,7 +180,6 @@ bool function_merge_tails(Arena *arena, Function *function) {
         merging.again = false;
         region_walk(function->body, visit_branch, &merging);
     }
-    if (merging.changed) function_drop_dead(function);
     return merging.changed;
 }
 

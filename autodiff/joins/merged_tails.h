@@ -7,7 +7,7 @@
 /// Of `if flag: s = a; p = exp(s - m)`, `else: p = exp(b - m)` within a loop makes `if flag: s = a`, `else: s = b`, and `p = exp(s - m)`
 /// behind it: an online softmax that adds a bias under a flag has one exponential then, as the one without a flag has. Bit for bit the
 /// same (sinking of common code, as compilers do it: LLVM, SimplifyCFG, SinkCommonCode). A branch gets no more results by it.
-/// True where something changed: the operations that are left are dropped already.
+/// True where something changed: what nobody reads is left to be dropped.
 bool function_merge_tails(Arena *arena, Function *function);
 /// Of `if flag: store(p, x)`, `else: store(p, x, mask=m)` behind a loop at the top makes one store behind the branch, whose mask the branch
 /// chooses: branches within branches, too. Only where nothing else in them has an effect. What is stored is the same, bit for bit.

@@ -1,7 +1,7 @@
 // A table of what was taken; of one thread, as the GPU is.
 #include "gpu-runner/cuda/spare.h"
 
-enum { MOST_PIECES = 64 };
+enum { MOST_PIECES = 64 };  // of GPU memory. Beyond: what is given back is freed at once
 static const size_t MOST_BYTES = (size_t)2 << 30;  // that are kept
 
 typedef struct SparePiece {

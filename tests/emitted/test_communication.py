@@ -152,3 +152,28 @@ def test_a_launch_that_races_is_the_verdict(tmp_path: Path, name: str) -> None:
     written = tad("--backward", file)
     assert written.returncode == 1
     assert written.stdout.startswith("# WARNING: the gradients of `k` are not proved: race in")
+
+
+ORDERED = HEAD + """
+
+@triton.jit
+def ordered(out, turn, x, n, BLOCK: tl.constexpr):
+    p = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    v = tl.load(x + p * n + i, mask=i < n, other=0.0)
+    while tl.load(turn, volatile=True) != p:
+        pass
+    a = v
+    if p > 0:
+        a = tl.sigmoid(v) * tl.cos(tl.load(out + i, mask=i < n, other=0.0))
+    tl.store(out + i, a, mask=i < n)
+    tl.debug_barrier()
+    tl.atomic_add(turn, 1)
+"""
+
+
+def test_a_loop_that_waits_and_computes_nothing_is_seen(tmp_path: Path) -> None:
+    """Nobody reads what it computes; still, it says in which order programs come."""
+    found = checked(tmp_path, ORDERED)
+    assert found["ordered"]["status"] == "refused"
+    assert "a program waits here for another one" in found["ordered"]["reason"]

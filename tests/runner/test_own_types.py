@@ -178,7 +178,7 @@ def test_atomics_into_a_narrow_buffer(runner: Runner, proofs: dict) -> None:
     assert launch["arguments"]["dTable"].pop("dtype") == "fp32"
     finding = own_types(runner.ask("gradcheck", proof))["finding"]
     assert finding["input"] == "Table"
-    assert "the atomic update of bfloat16 in `tl.atomic_add(dTable" in finding["message"]
+    assert "the atomic update of bfloat16 in `tl.atomic_add((dTable" in finding["message"]
     assert "(0.0 times without it)" in finding["message"]
 
 

@@ -36,8 +36,8 @@ def test_integers_have_no_gradient() -> None:
     [
         ("dw_ptr + column + dw_offset", "dw_ptr + column"),  # several programs share it
         (
-            "dx, mask=mask & w_mask)",
-            "dx)",
+            "dx, mask=mask & w_mask & inside[:, None])",
+            "dx, mask=inside[:, None])",
         ),  # the next row's elements, which this program never read
     ],
 )

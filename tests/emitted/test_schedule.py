@@ -284,7 +284,7 @@ def test_keys_and_values_have_owners_in_public_spellings() -> None:
 
 
 def test_flags_that_choose_biases_and_masks_leave_owners_and_statistics() -> None:
-    """Also where a row's scale goes through memory that the launcher forgets: its gradient is nobody's, and that is said."""
+    """Also where a row's scale goes through memory that the launcher forgets: its gradient is nobody's."""
     file = FILE.with_name("attends_by_flags.py")
     report = json.loads(tad("--check", "--grad", "--format", "json", file).stdout)
     found = {kernel["name"]: (kernel["status"], kernel["atomics"]) for kernel in report["kernels"]}

@@ -27,8 +27,8 @@ from tests.triton.compile import CompiledKernel, CompileFailure, compile_kernel
 BIN = Path(os.environ.get("TAD_BIN", ROOT / "build")).resolve()
 ENOUGH = 50  # kernels whose launch is counted in the compiled text
 EACH = 6  # kernels; all of them take some minutes
-# What a kernel asks for twice is loaded once; in the second both loops have one iteration. A product with zeros is none: the
-# first state of linear attention.
+# What a kernel asks for twice is loaded once; in the second both loops have one iteration. A product with zeros is
+# none: the first state of linear attention.
 JOINED = {
     "in_place:read_then_replaced": {"read": (48, 32)},
     "softmax:online_softmax_kernel": {"read": (1536, 768)},

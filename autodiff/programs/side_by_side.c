@@ -94,7 +94,7 @@ static bool access_fits(SideBySide *lifting, Op *op) {
     lifting->is_wide = lifting->is_wide || rank == 1;
     if (rank > 1 || !lanes_lie_together(lifting, op)) return false;  // no row, or more than one
     if (is_load) lift(lifting, op->results[0]);
-    return is_load || is_store || !is_read(lifting->function, op->results[0]);
+    return is_load || is_store || !op->result_count || !is_read(lifting->function, op->results[0]);
 }
 
 static bool op_fits(SideBySide *lifting, Op *op) {

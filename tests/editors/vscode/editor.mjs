@@ -290,9 +290,17 @@ export class Workbench {
     return this.lenses(text).first();
   }
 
+  /** The uppermost on the page: one that was laid out anew comes last in the page's text. */
+  async upperLens(text) {
+    const lenses = await this.lenses(text).all();
+    const boxes = await Promise.all(lenses.map((lens) => lens.boundingBox()));
+    const tops = boxes.map((box) => box?.y ?? Infinity);
+    return lenses[tops.indexOf(Math.min(...tops))] ?? this.lens(text);
+  }
+
   /** Clicks a lens until `effect` is there: a click while lenses are laid out anew goes nowhere. */
   async clickLens(text, effect) {
-    await this.act(`the lens ${text}`, () => this.lens(text).click({ timeout: 5000 }), effect);
+    await this.act(`the lens ${text}`, async () => (await this.upperLens(text)).click({ timeout: 5000 }), effect);
   }
 
   testRow(label) {

@@ -266,6 +266,24 @@ static void class_buffers(Arena *arena, Buffer *out, const LaunchPlan *plan, con
     }
 }
 
+/// How a kernel is launched: what a tuner chose, what the user has passed, its warps and stages. `tiles`: those of its own, or NULL.
+static void list_options(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
+                         const TileNames *tiles, int indent, Texts *call) {
+    if (launch->is_tuned_before)
+        LIST_PUSH(arena, call,
+                  arena_printf(arena, "**_tuned(%s)", plan->backward->launches[0].kernel));
+    if (plan->has_options) LIST_PUSH(arena, call, options_text(arena, plan, launch));
+    const char *warps = launch->row.block ? NULL : warps_text(arena, plan, launch, indent + 4);
+    if (warps) LIST_PUSH(arena, call, warps);
+    if (launch->row.block && !plan->has_options)
+        LIST_PUSH(arena, call, arena_printf(arena, "num_warps=%s", whole_rows_warps(arena, plan)));
+    if (tiles && !plan->has_options) {
+        LIST_PUSH(arena, call, arena_printf(arena, "num_warps=%s", tiles->warps));
+        if (tiles->stages)
+            LIST_PUSH(arena, call, arena_printf(arena, "num_stages=%s", tiles->stages));
+    }
+}
+
 /// The launch of one kernel, with the memory that it allocates for itself and those behind it.
 static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int number,
                        const Texts *outputs) {
@@ -356,18 +374,7 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
         rest.capacity = rest.count;
         call = rest;
     }
-    if (launch->is_tuned_before)
-        LIST_PUSH(arena, &call, arena_printf(arena, "**_tuned(%s)", backward->launches[0].kernel));
-    if (plan->has_options) LIST_PUSH(arena, &call, options_text(arena, plan, launch));
-    const char *warps = launch->row.block ? NULL : warps_text(arena, plan, launch, indent + 4);
-    if (warps) LIST_PUSH(arena, &call, warps);
-    if (launch->row.block && !plan->has_options)
-        LIST_PUSH(arena, &call, arena_printf(arena, "num_warps=%s", whole_rows_warps(arena, plan)));
-    if (has_tiles && !plan->has_options) {
-        LIST_PUSH(arena, &call, arena_printf(arena, "num_warps=%s", tiles.warps));
-        if (tiles.stages)
-            LIST_PUSH(arena, &call, arena_printf(arena, "num_stages=%s", tiles.stages));
-    }
+    list_options(arena, plan, launch, has_tiles ? &tiles : NULL, indent, &call);
     const char *grid = has_tiles ? tiles.grid : arena_printf(arena, "%s.grid", plan->ctx);
     grid = turns_grid_text(arena, plan, launch, grid);
     const char *launched = arena_printf(arena, "%s[%s]", launch->kernel, grid);

@@ -97,6 +97,12 @@ static bool access_fits(SideBySide *lifting, Op *op) {
     return is_load || is_store || !op->result_count || !is_read(lifting->function, op->results[0]);
 }
 
+/// A quotient of whole numbers by one of the programs' own: behind the last program it may be 0.
+static bool may_divide_by_zero(SideBySide *lifting, const Op *op) {
+    bool divides = op->code == OP_FLOORDIV || op->code == OP_MOD || op->code == OP_CDIV;
+    return divides && is_lifted(lifting, op->operands[1]);
+}
+
 static bool op_fits(SideBySide *lifting, Op *op) {
     const OpRow *row = &op_rows[op->code];
     int64_t axis;
@@ -105,7 +111,7 @@ static bool op_fits(SideBySide *lifting, Op *op) {
     bool is_each = row->shape == SHAPE_BROADCAST || row->has_value || op->code == OP_CAST;
     bool is_form = op->code == OP_BROADCAST_TO ||
                    (op->code == OP_EXPAND_DIMS && value_is_int(op->operands[1], &axis));
-    if (!is_each && !is_form) return false;
+    if ((!is_each && !is_form) || may_divide_by_zero(lifting, op)) return false;
     if (is_form && !is_lifted(lifting, op->operands[0])) return false;
     if (op->result_count != 1 || op->results[0]->type.rank >= TYPE_MAX_RANK) return false;
     lift(lifting, op->results[0]);

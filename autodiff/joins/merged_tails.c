@@ -234,7 +234,9 @@ static bool is_one_store(const Op *branch, const Op *a, const Op *b) {
     return true;
 }
 
+/// Of branches on flags of the launch alone: what the program decides also decides which rows there are.
 static bool merge_store(Function *function, Op *branch) {
+    if (!branch->operands[0]->type.is_constexpr) return false;
     Op *stores[2];
     Value *masks[2];
     for (int side = 0; side < 2; side++) {

@@ -135,8 +135,7 @@ static void pass_join_loops(Differentiation *state) {
 }
 
 static void pass_merge_tails(Differentiation *state) {
-    bool changed = function_merge_tails(state->arena, state->primal);
-    if (!function_merge_stores(state->primal) && !changed) return;
+    if (!function_merge_tails(state->arena, state->primal)) return;
     drop_dead_early(state->primal);
     function_share(state->primal);
     function_hoist(state->primal);

@@ -4,15 +4,12 @@
 #include "analysis/build/build.h"
 #include "analysis/build/clone.h"
 #include "analysis/ir/walk.h"
-#include "autodiff/addresses/place.h"
 #include "autodiff/rewrite/algebra.h"
 #include "autodiff/rewrite/rewrite.h"
 
 enum {
     DEEPEST = 6
 };  // operations of a side's end, one in another. Beyond: they stay in the branch
-
-/* ---- exponentials ---- */
 
 /// A branch, and one result of it that may go behind it.
 typedef struct Tail {
@@ -181,96 +178,4 @@ bool function_merge_tails(Arena *arena, Function *function) {
         region_walk(function->body, visit_branch, &merging);
     }
     return merging.changed;
-}
-
-/* ---- stores ---- */
-
-static bool visit_effect(void *context, Op *op) {
-    (void)context;
-    return op->region_count || op->code == OP_YIELD || op_is_pure(op);
-}
-
-/// Whether an op, and what is in its regions, has no effect.
-static bool is_pure_whole(Op *op) {
-    if (!visit_effect(NULL, op)) return false;
-    for (int i = 0; i < op->region_count; i++)
-        if (!region_walk(op->regions[i], visit_effect, NULL)) return false;
-    return true;
-}
-
-/// The store that a side of a branch ends with; NULL where something else of it has an effect, too.
-static Op *only_store(const Region *side) {
-    Op *store = NULL;
-    for (Op *op = side->first; op != region_terminator(side); op = op->next) {
-        if (is_pure_whole(op)) continue;
-        if (store || op->code != OP_STORE || op->keyword_count) return NULL;
-        store = op;
-    }
-    return store;
-}
-
-/// The mask of a store as a tile of the address's shape, at the end of its side; NULL where nobody knows that shape.
-static Value *whole_mask(Function *function, Op *store) {
-    Builder b = {
-        .function = function, .region = store->parent, .before = store, .range = store->range};
-    Value *shape = build_shape(&b, store->operands[0]->type);
-    if (!shape) return NULL;
-    Value *mask = access_mask(store);
-    if (!mask)
-        return build_ternary(&b, OP_FULL, shape, build_bool(&b, true),
-                             build_dtype(&b, dtype_of(DTYPE_INT1)));
-    return same_shape(mask->type, store->operands[0]->type)
-               ? mask
-               : build_binary(&b, OP_BROADCAST_TO, mask, shape);
-}
-
-/// What is behind the masks: a default for the lanes that are left out has no meaning in a store.
-static bool is_one_store(const Op *branch, const Op *a, const Op *b) {
-    if (a->operands[0]->type.rank == 0) return false;
-    for (int i = 0; i < 2; i++)
-        if (a->operands[i] != b->operands[i] || is_inside(branch, a->operands[i])) return false;
-    for (int i = 3; i < a->operand_count; i++)
-        if (a->operands[i] || (i < b->operand_count && b->operands[i])) return false;
-    return true;
-}
-
-/// Of branches on flags of the launch alone: what the program decides also decides which rows there are.
-static bool merge_store(Function *function, Op *branch) {
-    if (!branch->operands[0]->type.is_constexpr) return false;
-    Op *stores[2];
-    Value *masks[2];
-    for (int side = 0; side < 2; side++) {
-        Region *region = branch->regions[side];
-        for (Op *op = region->first; op; op = op->next)
-            if (op->code == OP_IF) merge_store(function, op);
-        stores[side] = only_store(region);
-    }
-    if (!stores[0] || !stores[1] || !is_one_store(branch, stores[0], stores[1])) return false;
-    for (int side = 0; side < 2; side++) {
-        masks[side] = whole_mask(function, stores[side]);
-        if (!masks[side]) return false;
-    }
-    for (int side = 0; side < 2; side++)
-        op_append_operand(function, region_terminator(branch->regions[side]), masks[side]);
-    Value *mask = op_append_result(function, branch, masks[0]->type);
-    mask->name = "mask";
-    Builder behind = {.function = function,
-                      .region = branch->parent,
-                      .before = branch->next,
-                      .range = stores[0]->range,
-                      .call = stores[0]->call};
-    Value *operands[] = {stores[0]->operands[0], stores[0]->operands[1], mask};
-    op_append(&behind, OP_STORE, operands, 3, 0);
-    for (int side = 0; side < 2; side++) op_remove(stores[side]);
-    return true;
-}
-
-bool function_merge_stores(Function *function) {
-    bool changed = false, is_behind_loop = false;
-    for (Op *op = function->body->first, *next; op; op = next) {
-        next = op->next;
-        is_behind_loop = is_behind_loop || (op_is_loop(op->code) && op->result_count);
-        if (is_behind_loop && op->code == OP_IF) changed |= merge_store(function, op);
-    }
-    return changed;
 }

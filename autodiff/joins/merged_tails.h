@@ -9,9 +9,5 @@
 /// same (sinking of common code, as compilers do it: LLVM, SimplifyCFG, SinkCommonCode). A branch gets no more results by it.
 /// True where something changed: what nobody reads is left to be dropped.
 bool function_merge_tails(Arena *arena, Function *function);
-/// Of `if flag: store(p, x)`, `else: store(p, x, mask=m)` behind a loop at the top makes one store behind the branch, whose mask the branch
-/// chooses, where the flag is a constexpr: branches within branches, too. Only where nothing else in them has an effect. What is stored is the same, bit for bit.
-/// What an online softmax has divided by its sum is seen in its memory then, whatever flags say of the masks.
-bool function_merge_stores(Function *function);
 
 #endif

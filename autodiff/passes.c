@@ -1,11 +1,10 @@
 // Passes that are one call to what a room does, and the loop that runs them all.
 #include "autodiff/passes.h"
 
-#include "analysis/ir/walk.h"
-
 #include <string.h>
 
 #include "analysis/ir/ir_verify.h"
+#include "analysis/ir/walk.h"
 #include "analysis/launches/launch_contents.h"
 #include "analysis/launches/launch_joined.h"
 #include "autodiff/addresses/quotients.h"

@@ -55,7 +55,8 @@ static bool take_unknown_keyword(Lowering *lowering, OpCode code, const Keyword 
     const char *callee = op_rows[code].name ? op_rows[code].name : op_rows[code].id;
     const FormerKeyword *former = op_former_keyword(code, keyword->name);
     SyntaxNode place = keyword_node(lowering, node, keyword->name);
-    bool truth, is_known = value_truth(keyword->value, &truth);
+    bool truth = false;
+    bool is_known = value_truth(keyword->value, &truth);
     if (!former) {
         lowering_report_keyword(lowering, code, callee, keyword->name, place);
         return is_known && !truth;
@@ -64,8 +65,7 @@ static bool take_unknown_keyword(Lowering *lowering, OpCode code, const Keyword 
                     "`%s` had `%s` before Triton 2.0 only: write `%s`.", callee, keyword->name,
                     former->instead);
     Value **operand = &operands[former->operand];
-    if (truth && is_known && *operand)
-        *operand = build_unary(&lowering->builder, former->through, *operand);
+    if (truth && *operand) *operand = build_unary(&lowering->builder, former->through, *operand);
     return is_known;
 }
 

@@ -102,6 +102,14 @@ bool launch_leaves(const HostLaunch *launch, int parameter) {
     return find_mentions(launch, parameter, &later) && !later.is_written;
 }
 
+/// Whether the launch is repeated: what it leaves may be there for the next one.
+static bool is_repeated(const LaunchSite *site) {
+    for (SyntaxNode node = site->call;
+         !node_is_null(node) && !node_same(node, site->launcher->body); node = node_parent(node))
+        if (node_kind(node) == SYNTAX_FOR || node_kind(node) == SYNTAX_WHILE) return true;
+    return false;
+}
+
 bool parameter_is_scratch(Arena *arena, const Function *function, int parameter) {
     const Parameter *tensor = &function->parameters[parameter];
     if (!function->definition || !tensor->is_stored || !tensor->is_loaded) return false;
@@ -109,7 +117,7 @@ bool parameter_is_scratch(Arena *arena, const Function *function, int parameter)
     for (LIST_EACH(int, i, launches)) {
         Later later;
         if (!find_mentions(launches.items[i], parameter, &later) || later.is_written ||
-            later.others > 1)
+            later.others > 1 || is_repeated(later.site))
             return false;
     }
     return launches.count > 0;

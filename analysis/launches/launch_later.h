@@ -8,7 +8,7 @@
 /// no view; and the text behind the launch leaves it as it is: no operation in place, no other launch that gets it, no function of the file.
 bool launch_leaves(const HostLaunch *launch, int parameter);
 /// Whether a parameter is scratch memory: the kernel stores there and loads, and each launch of the module passes what its launcher has
-/// allocated for that alone, by a name that stands nowhere else in the launcher. Nobody reads what the kernel leaves in it. False without
+/// allocated for that alone, by a name that stands nowhere else in the launcher, and in no loop. Nobody reads what the kernel leaves in it. False without
 /// a launch.
 bool parameter_is_scratch(Arena *arena, const Function *function, int parameter);
 

@@ -3,6 +3,7 @@
 
 #include "analysis/build/build.h"
 #include "analysis/build/clone.h"
+#include "analysis/ir/loops.h"
 #include "analysis/ir/walk.h"
 #include "autodiff/rewrite/algebra.h"
 #include "autodiff/rewrite/rewrite.h"
@@ -19,7 +20,6 @@ typedef struct Tail {
     int result;
     Value *sides
         [2];  // what the branch yields in the result's place then; or NULL: it has not been needed
-    Map merged;  // value of the first side -> what it is behind the branch
     Builder behind;
 } Tail;
 
@@ -28,10 +28,8 @@ static Value *yielded(const Op *branch, int side, int index) {
 }
 
 static bool is_inside(const Op *branch, const Value *value) {
-    const Region *region = value->op ? value->op->parent : value->region;
-    for (; region; region = region->parent ? region->parent->parent : NULL)
-        if (region->parent == branch) return true;
-    return false;
+    const Op *owner = value->op ? value->op : value->region ? value->region->parent : NULL;
+    return owner && owner != branch && op_is_within(owner, branch);
 }
 
 /// Whether both sides have one value there that was made before the branch, or the same constant.
@@ -149,22 +147,15 @@ static bool sink(Arena *arena, Function *function, Op *branch, int result, const
 typedef struct TailMerging {
     Arena *arena;
     Function *function;
+    Map readers;  // until something changes
     bool changed, again;
 } TailMerging;
 
-static bool is_in_loop(const Op *op) {
-    for (const Region *region = op->parent; region && region->parent;
-         region = region->parent->parent)
-        if (op_is_loop(region->parent->code)) return true;
-    return false;
-}
-
 static bool visit_branch(void *context, Op *op) {
     TailMerging *merging = context;
-    if (op->code != OP_IF || op->region_count != 2 || !is_in_loop(op)) return true;
-    Map readers = function_readers(merging->arena, merging->function);
+    if (op->code != OP_IF || op->region_count != 2 || !op_is_in_loop(op)) return true;
     for (int i = 0; i < op->result_count; i++)
-        if (sink(merging->arena, merging->function, op, i, &readers)) {
+        if (sink(merging->arena, merging->function, op, i, &merging->readers)) {
             merging->changed = merging->again = true;
             return false;
         }
@@ -175,6 +166,7 @@ bool function_merge_tails(Arena *arena, Function *function) {
     TailMerging merging = {.arena = arena, .function = function, .again = true};
     while (merging.again) {
         merging.again = false;
+        merging.readers = function_readers(arena, function);
         region_walk(function->body, visit_branch, &merging);
     }
     return merging.changed;

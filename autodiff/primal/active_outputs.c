@@ -28,14 +28,9 @@ bool outputs_are_active_numbers(const Differentiation *state, const Memory *memo
     return outputs_are_active(&other, memory);
 }
 
-/// What was not understood and a float is computed from. NULL: nothing of the kind.
-static intptr_t unknown_in(ValueWalk *walk, const Value *value) {
-    if (!value || value->constant || value->type.is_constexpr || value_is_of_integers(value))
-        return 0;
-    const Op *op = value->op, *around = value->region ? value->region->parent : NULL;
-    if (op && op->code == OP_UNKNOWN) return op->note ? (intptr_t)op : 0;
-    if (op && op_rows[op->code].effects & EFFECT_READS) return 0;
-    const Op *from = op ? op : around;
+/// The first answer that is not 0, of what an op takes and what its regions yield; of a carried value, of the loop's.
+static intptr_t ask_sources(ValueWalk *walk, const Value *value) {
+    const Op *from = value->op ? value->op : value->region ? value->region->parent : NULL;
     intptr_t found = 0;
     for (int i = 0; from && i < from->operand_count && !found; i++)
         found = walk_ask(walk, from->operands[i]);
@@ -47,27 +42,27 @@ static intptr_t unknown_in(ValueWalk *walk, const Value *value) {
     return found;
 }
 
+/// What was not understood and a float is computed from. NULL: nothing of the kind.
+static intptr_t unknown_in(ValueWalk *walk, const Value *value) {
+    if (!value || value->constant || value->type.is_constexpr || value_is_of_integers(value))
+        return 0;
+    const Op *op = value->op;
+    if (op && op->code == OP_UNKNOWN) return op->note ? (intptr_t)op : 0;
+    if (op && op_rows[op->code].effects & EFFECT_READS) return 0;
+    return ask_sources(walk, value);
+}
+
 /// Assembly that is not understood and takes an address: what it reads there, nobody sees.
 static intptr_t reading_assembly(ValueWalk *walk, const Value *value) {
-    const Op *op = value ? value->op : NULL,
-             *around = value && value->region ? value->region->parent : NULL;
     if (!value || value->constant) return 0;
+    const Op *op = value->op;
     if (op && op->code == OP_INLINE_ASM && op->operand_count > 2 && op->operands[2]) {
         const Op *list = op->operands[2]->op;
         for (int i = 0; list && list->code == OP_TUPLE && i < list->operand_count; i++)
             if (list->operands[i]->type.kind == TYPE_POINTER) return (intptr_t)op;
     }
     if (op && op->code == OP_LOAD) return 0;
-    const Op *from = op ? op : around;
-    intptr_t found = 0;
-    for (int i = 0; from && i < from->operand_count && !found; i++)
-        found = walk_ask(walk, from->operands[i]);
-    for (int r = 0; from && r < from->region_count && !found; r++) {
-        const Op *yield = region_terminator(from->regions[r]);
-        for (int i = 0; yield && i < yield->operand_count && !found; i++)
-            found = walk_ask(walk, yield->operands[i]);
-    }
-    return found;
+    return ask_sources(walk, value);
 }
 
 /// Refuses to store what assembly has read, but to a tensor of whole numbers.

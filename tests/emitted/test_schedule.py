@@ -298,6 +298,16 @@ def test_flags_that_choose_biases_and_masks_leave_owners() -> None:
     assert "def hidden_backward(dout, x, " in module
 
 
+def test_memory_that_launches_of_a_loop_share_is_no_scratch(tmp_path: Path) -> None:
+    file = tmp_path / "repeated.py"
+    text = FILE.with_name("attends_by_flags.py").read_text(encoding="utf-8")
+    once = "    hidden[(x.shape[0],)](x, out, scratch, x.shape[1]"
+    assert once in text
+    file.write_text(text.replace(once, f"    for _ in range(2):\n    {once}"), encoding="utf-8")
+    module = tad("--backward", "--no-proof", file).stdout
+    assert "def hidden_backward(dout, dscratch, " in module
+
+
 def test_a_last_block_behind_its_loop_is_one_of_its_iterations() -> None:
     """Also where the loop counts down. What reads other elements, or uses the sum between, is none.
 

@@ -305,7 +305,7 @@ def test_memory_that_launches_of_a_loop_share_is_no_scratch(tmp_path: Path) -> N
     assert once in text
     file.write_text(text.replace(once, f"    for _ in range(2):\n    {once}"), encoding="utf-8")
     module = tad("--backward", "--no-proof", file).stdout
-    assert "def hidden_backward(dout, dscratch, " in module
+    assert "def hidden_backward(\n    dout,\n    dscratch,\n" in module
 
 
 def test_a_last_block_behind_its_loop_is_one_of_its_iterations() -> None:

@@ -9,6 +9,7 @@
 #include "analysis/ir/type.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/atomics/readers.h"
+#include "autodiff/atomics/tap_bounds.h"
 #include "autodiff/rewrite/order.h"
 
 enum {
@@ -174,6 +175,61 @@ static int64_t least_by(const Neighbours *all, Value *part) {
     return 0;
 }
 
+/// What a part of a mask says that the coordinate is below; NULL where it says nothing of the kind.
+static const Poly *end_by(const Neighbours *all, const Value *part) {
+    const Op *op = part->op;
+    if (!op || op->operand_count < 2) return NULL;
+    bool is_less = op->code == OP_LT || op->code == OP_LE,
+         is_more = op->code == OP_GT || op->code == OP_GE;
+    if (!is_less && !is_more) return NULL;
+    Value *counted = unspread(op->operands[is_more]), *bound = op->operands[!is_more];
+    if (bound->type.rank) return NULL;
+    bool is_last = op->code == OP_LE || op->code == OP_GE;
+    const Poly *end =
+        poly_add(all->arena, value_poly(all->arena, bound), poly_constant(all->arena, is_last));
+    int64_t added = 0;
+    for (int i = 0; i < 2 && !is_coordinate(all, counted); i++) {  // `number + 1`
+        const Op *sum = counted->op;
+        bool is_sum = sum && (sum->code == OP_ADD || sum->code == OP_SUB);
+        if (!is_sum || !value_is_int(sum->operands[1], &added)) return NULL;
+        if (sum->code == OP_SUB) added = -added;
+        end = poly_subtract(all->arena, end, poly_constant(all->arena, added));
+        counted = unspread(sum->operands[0]);
+    }
+    return is_coordinate(all, counted) ? end : NULL;
+}
+
+static bool is_at_least(const Neighbours *all, const Poly *number, const Poly *least) {
+    int64_t more;
+    return poly_is_constant(poly_subtract(all->arena, number, least), &more) && more >= 0;
+}
+
+/// Whether the reader's mask keeps the element that it reads below so many steps.
+static bool stays_below(const Neighbours *all, const Read *read, const Poly *steps) {
+    ConditionParts parts = {.arena = all->arena};
+    find_parts(&parts, access_mask(read->statement->op));
+    const Poly *most = poly_subtract(all->arena, steps, poly_constant(all->arena, read->distance));
+    for (int i = 0; i < parts.list.count; i++) {
+        const Poly *end = end_by(all, parts.list.items[i]);
+        if (end && is_at_least(all, most, end)) return true;
+    }
+    return false;
+}
+
+/// Whether a read comes to no place that a program along another axis has: its mask ends it in front of that program's first one.
+/// `term`: what that axis moves the address by, times its number.
+static bool stays_in_front_of(const Neighbours *all, const Read *read, const Monomial *term) {
+    const Poly *step = poly_constant(all->arena, term->coefficient);
+    int axes = 0;
+    for (int i = 0; i < term->atom_count; i++)
+        if (value_is_axis(term->atoms[i]))
+            axes++;
+        else
+            step = poly_multiply(all->arena, step, poly_atom(all->arena, term->atoms[i]));
+    const Poly *steps = poly_divide_exact(all->arena, step, all->coordinate.weight);
+    return axes == 1 && steps && stays_below(all, read, steps);
+}
+
 /// Whether the reader's own mask keeps it from what lies in front of the first owner.
 static bool stays_above(const Neighbours *all, const Read *read) {
     if (read->distance >= 0) return true;
@@ -184,9 +240,9 @@ static bool stays_above(const Neighbours *all, const Read *read) {
     return false;
 }
 
-/// Whether places beyond the first and the last owner are nobody else's: nothing but the coordinate and numbers of tiles that constexprs
-/// size is in the address.
-static bool ends_are_free(const Neighbours *all) {
+/// Whether places of a read beyond the first and the last owner are nobody else's: nothing but the coordinate and numbers of tiles that
+/// constexprs size is in the address, or the read ends in front of what another axis has.
+static bool end_is_free(const Neighbours *all, const Read *read) {
     Op *op = all->reads[all->own].statement->op;
     Access access = access_of(all->arena, op);
     bool is_stride = false;
@@ -203,7 +259,9 @@ static bool ends_are_free(const Neighbours *all) {
             if (!is_axis && !atom->type.is_constexpr) has_stride = true;
             if (!is_axis && (atom->op || atom->region->parent)) return false;
         }
-        if (has_other && (has_stride || !is_stride)) return false;
+        if (has_other && (has_stride || !is_stride) &&
+            (read->falls_below || !stays_in_front_of(all, read, term)))
+            return false;
     }
     return true;
 }
@@ -217,7 +275,11 @@ static bool find_ends(Neighbours *all, int *ends) {
         behind += read->falls_behind = read->distance > 0;
     }
     *ends = below + behind;
-    return below <= 1 && behind <= 1 && (!*ends || ends_are_free(all));
+    for (int i = 0; i < all->count; i++) {
+        const Read *read = &all->reads[i];
+        if ((read->falls_below || read->falls_behind) && !end_is_free(all, read)) return false;
+    }
+    return below <= 1 && behind <= 1;
 }
 
 /* ---- the new statement ---- */
@@ -238,9 +300,14 @@ static Value *coordinate_of(const Neighbours *all) {
     return find_coordinate(all, all->reads[all->own].statement->op->operands[0], &left);
 }
 
-static bool has_part(const ConditionParts *parts, const Value *part) {
-    for (int i = 0; i < parts->list.count; i++)
+/// Whether one of the parts is that one, or keeps the coordinate below as much.
+static bool parts_say(const Neighbours *all, const ConditionParts *parts, const Value *part) {
+    const Poly *wanted = end_by(all, part);
+    for (int i = 0; i < parts->list.count; i++) {
         if (parts->list.items[i] == part) return true;
+        const Poly *end = wanted ? end_by(all, parts->list.items[i]) : NULL;
+        if (end && is_at_least(all, wanted, end)) return true;
+    }
     return false;
 }
 
@@ -250,7 +317,7 @@ static bool mask_is_within(const Neighbours *all, Value *mask, Value *other) {
     find_parts(&parts, mask);
     find_parts(&others, other);
     for (int i = 0; i < others.list.count; i++)
-        if (!has_part(&parts, others.list.items[i])) return false;
+        if (!parts_say(all, &parts, others.list.items[i])) return false;
     return true;
 }
 
@@ -284,13 +351,56 @@ static bool make_term(Neighbours *all, Builder *b, Value *coordinate, const Read
     return term->value != NULL;
 }
 
+/// The furthest end that the terms' masks have; NULL where one has none, or where they cannot be compared.
+static const Poly *furthest_end(const Neighbours *all, const ReaderTerm *terms) {
+    const Poly *furthest = NULL;
+    for (int i = 0; i < all->count; i++) {
+        ConditionParts parts = {.arena = all->arena};
+        const Poly *end = NULL;
+        find_parts(&parts, terms[i].mask);
+        for (int k = 0; k < parts.list.count && !end; k++) end = end_by(all, parts.list.items[k]);
+        if (!end) return NULL;
+        if (!furthest || is_at_least(all, end, furthest))
+            furthest = end;
+        else if (!is_at_least(all, furthest, end))
+            return NULL;
+    }
+    return furthest;
+}
+
+/// A mask that holds wherever that of a term does: the owner's, which goes on to the end of the furthest term. What is stored besides is 0.
+/// NULL where another part of the owner's is not said by all.
+static Value *mask_of_all(const Neighbours *all, Builder *b, Value *coordinate,
+                          const ReaderTerm *terms) {
+    const Poly *furthest = furthest_end(all, terms);
+    TapConditions own = tap_conditions(all->arena, terms[all->own].mask);
+    Value *end = furthest ? build_poly(b, furthest) : NULL;
+    Value *mask = end ? build_binary(b, OP_LT, coordinate, end) : NULL;
+    int rank = all->reads[all->own].statement->op->operands[0]->type.rank;
+    if (mask) mask = spread(all, b, mask, rank);
+    for (int k = 0; k < own.count && mask; k++) {
+        Value *part = unspread(own.items[k]);
+        if (end_by(all, part)) continue;
+        for (int i = 0; i < all->count; i++) {
+            ConditionParts parts = {.arena = all->arena};
+            find_parts(&parts, terms[i].mask);
+            if (!parts_say(all, &parts, part)) return NULL;
+        }
+        mask = conditions_both(b, mask, own.items[k]);
+    }
+    return mask;
+}
+
 /// All terms together, each where its mask holds.
-static ReaderTerm add_terms(const Neighbours *all, Builder *b, const ReaderTerm *terms) {
+static ReaderTerm add_terms(const Neighbours *all, Builder *b, Value *coordinate,
+                            const ReaderTerm *terms) {
     ReaderTerm sum = {.mask = terms[all->own].mask};
     bool is_within = true;
     for (int i = 0; i < all->count && sum.mask; i++)
         is_within = is_within && mask_is_within(all, terms[i].mask, sum.mask);
-    for (int i = 0; i < all->count && !is_within; i++)
+    Value *wide = is_within ? sum.mask : mask_of_all(all, b, coordinate, terms);
+    if (wide) sum.mask = wide;
+    for (int i = 0; i < all->count && !is_within && !wide; i++)
         if (i != all->own) sum.mask = build_binary(b, OP_OR, sum.mask, terms[i].mask);
     for (int i = 0; i < all->count; i++) {
         Value *value = terms[i].value;
@@ -342,9 +452,10 @@ static int make_statements(Neighbours *all, Accumulation *made) {
     Builder b = behind_last(all);
     Value *coordinate = coordinate_of(all);
     if (!coordinate) return 0;
+    coordinate = coordinate_number(&b, &all->coordinate, coordinate);
     for (int i = 0; i < all->count; i++)
         if (!make_term(all, &b, coordinate, &all->reads[i], &terms[i])) return 0;
-    ReaderTerm sum = add_terms(all, &b, terms);
+    ReaderTerm sum = add_terms(all, &b, coordinate, terms);
     const Accumulation *own = all->reads[all->own].statement;
     made[0] = *own;
     made[0].op = add_at(&b, own->op, sum.value, sum.mask);

@@ -14,29 +14,59 @@ Value *conditions_both(Builder *b, Value *a, Value *also) {
     return a && also ? build_binary(b, OP_AND, a, also) : a ? a : also;
 }
 
+/// Along which of its axes a tile of numbers counts lanes that the coordinate numbers, each one more than the one before: the only axis, or
+/// that of the tile that is added, where the others have one element (`lanes[:, None]`). -1: along none.
+static int axis_along(const Coordinate *coordinate, const Type *type, const Affine *form) {
+    int64_t one;
+    int axis = type->rank == 1 ? 0 : coordinate->lane;
+    if (axis >= type->rank || form->rank != type->rank ||
+        !poly_equal(type->dims[axis], coordinate->size) ||
+        !poly_is_constant(form->lane[axis], &one) || one != 1)
+        return -1;
+    for (int i = 0; i < type->rank; i++)
+        if (i != axis && (!poly_is_constant(type->dims[i], &one) || one != 1)) return -1;
+    return axis;
+}
+
+/// Whether the value is the coordinate and `distance`.
+static bool is_at_distance(Arena *arena, const Coordinate *coordinate, const Value *value,
+                           const Poly *distance) {
+    if (value->type.kind != TYPE_NUMBER) return false;
+    Affine form = affine_of(arena, (Value *)(uintptr_t)value);
+    if (!form.known || form.wrapped) return false;
+    bool has_lanes = coordinate->size != NULL;
+    if (has_lanes != (value->type.rank > 0)) return false;
+    if (has_lanes && axis_along(coordinate, &value->type, &form) < 0) return false;
+    const Poly *own = has_lanes ? coordinate->size : poly_constant(arena, 1);
+    own = coordinate->program ? poly_multiply(arena, own, poly_atom(arena, coordinate->program))
+                              : poly_constant(arena, 0);
+    return poly_equal(form.base, poly_add(arena, own, distance));
+}
+
 bool value_is_coordinate(Arena *arena, const Coordinate *coordinate, const Value *value) {
     if (!coordinate->size) return value_is_program_id(value, coordinate->axis);
-    if (value->type.kind != TYPE_NUMBER || value->type.rank != 1) return false;
-    Affine affine = affine_of(arena, (Value *)(uintptr_t)value);
-    int64_t one;
-    if (!affine.known || affine.wrapped || affine.rank != 1 ||
-        !poly_is_constant(affine.lane[0], &one) || one != 1 ||
-        !poly_equal(value->type.dims[0], coordinate->size))
-        return false;
-    const Poly *base = coordinate->program ? poly_multiply(arena, coordinate->size,
-                                                           poly_atom(arena, coordinate->program))
-                                           : poly_constant(arena, 0);
-    return poly_equal(affine.base, base);
+    return is_at_distance(arena, coordinate, value, poly_constant(arena, 0));
+}
+
+Value *coordinate_number(Builder *b, const Coordinate *coordinate, Value *found) {
+    if (found->type.rank <= 1) return found;
+    Value *size = build_poly(b, coordinate->size);
+    Value *lanes = build_binary(b, OP_ARANGE, build_int(b, 0), size);
+    if (!coordinate->program) return lanes;
+    return build_binary(b, OP_ADD, build_binary(b, OP_MUL, coordinate->program, size), lanes);
+}
+
+/// A row of lanes along the axis that the coordinate has in a tile of so many axes.
+static Value *laid_along(Builder *b, const Coordinate *coordinate, Value *row, int rank) {
+    for (int i = 0; i < rank && rank > 1; i++)
+        if (i != coordinate->lane) row = build_binary(b, OP_EXPAND_DIMS, row, build_int(b, i));
+    return row;
 }
 
 Value *coordinate_spread(Builder *b, const Coordinate *coordinate, Value *condition, int rank,
                          int added_rank) {
     if (!coordinate->size || rank == 1) return condition;
-    if (rank != added_rank) return NULL;
-    for (int i = 0; i < rank; i++)
-        if (i != coordinate->lane)
-            condition = build_binary(b, OP_EXPAND_DIMS, condition, build_int(b, i));
-    return condition;
+    return rank == added_rank ? laid_along(b, coordinate, condition, rank) : NULL;
 }
 
 Value *coordinate_end(Builder *b, const Coordinate *coordinate) {
@@ -229,36 +259,27 @@ static Value *op_for_reader(OtherReader *reader, Value *value) {
     return map_get_pointer(&reader->copies, value);
 }
 
+/// What a row of the reader's has in the place of a value that counts a coordinate.
+static Value *in_place_of(const OtherReader *reader, int c, Value *row, const Value *value) {
+    return laid_along(reader->builder, &reader->coordinates[c], row, value->type.rank);
+}
+
 /// The reader's coordinate that the value counts; NULL: none, or it is the same.
 static Value *number_of(const OtherReader *reader, const Value *value) {
     for (int c = 0; c < reader->count; c++)
         if (reader->numbers[c] &&
             value_is_coordinate(arena_of(reader), &reader->coordinates[c], value))
-            return reader->numbers[c];
+            return in_place_of(reader, c, reader->numbers[c], value);
     return NULL;
 }
 
 /// The coordinate of the element that is read, where the value is that; else NULL.
 static Value *owner_of(const OtherReader *reader, Value *value) {
-    Arena *arena = arena_of(reader);
-    if (value->type.kind != TYPE_NUMBER || value->type.rank > 1 || value->type.is_constexpr)
-        return NULL;
-    for (int c = 0; c < reader->count; c++) {
-        const Coordinate *coordinate = &reader->coordinates[c];
-        if (!reader->distances[c] || !!coordinate->size != value->type.rank) continue;
-        Affine form = affine_of(arena, value);
-        int64_t one = 1;
-        bool is_along = form.known && !form.wrapped && form.rank == value->type.rank;
-        if (is_along && coordinate->size)
-            is_along = poly_equal(value->type.dims[0], coordinate->size) &&
-                       poly_is_constant(form.lane[0], &one) && one == 1;
-        if (!is_along) continue;
-        const Poly *own = coordinate->size ? coordinate->size : poly_constant(arena, 1);
-        own = coordinate->program ? poly_multiply(arena, own, poly_atom(arena, coordinate->program))
-                                  : poly_constant(arena, 0);
-        if (poly_equal(form.base, poly_add(arena, own, reader->distances[c])))
-            return reader->owners[c];
-    }
+    if (value->type.is_constexpr) return NULL;
+    for (int c = 0; c < reader->count; c++)
+        if (reader->distances[c] &&
+            is_at_distance(arena_of(reader), &reader->coordinates[c], value, reader->distances[c]))
+            return in_place_of(reader, c, reader->owners[c], value);
     return NULL;
 }
 

@@ -33,6 +33,8 @@ typedef struct OtherReader {
 
 /// Whether the value counts what the coordinate numbers.
 bool value_is_coordinate(Arena *arena, const Coordinate *coordinate, const Value *value);
+/// The coordinate as a row of lanes, where `found` counts it along one axis of a tile.
+Value *coordinate_number(Builder *b, const Coordinate *coordinate, Value *found);
 /// A condition on a coordinate for a tile of so many axes. NULL where that is another tile than what is added.
 Value *coordinate_spread(Builder *b, const Coordinate *coordinate, Value *condition, int rank,
                          int added_rank);

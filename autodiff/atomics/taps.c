@@ -217,7 +217,7 @@ static bool find_numbers(TapWriting *writing) {
                            : coordinate->program;
         if (!found || (own->depth && found->op && op_is_within(found->op, own->loops[0])))
             return false;
-        writing->numbers[c] = found;
+        writing->numbers[c] = coordinate_number(&writing->b, coordinate, found);
     }
     return true;
 }

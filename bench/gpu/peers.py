@@ -2,7 +2,7 @@
 """On a CUDA machine: backwards derived from kernels of public styles (bench/gpu/style/), beside PyTorch and torch.compile.
 
     for f in bench/gpu/style/*.py; do tad-lsp --backward "$f" -o DIR/"$(basename "$f" .py)_backward.py"; done
-    python bench/gpu/peers.py DIR [--only TEXT] [--warm K/N]
+    python bench/gpu/peers.py DIR [--only TEXT,...] [--warm K/N]
 
 Each row: the largest relative error of a gradient against PyTorch in float64 (at a smaller size), and the median time of one backward
 (with the tenth and the ninetieth percentile) beside the two peers', all in one run with the L2 cache flushed. The last line is the
@@ -166,6 +166,55 @@ def exact(x):
     return x if x.dtype == torch.float64 else x.float()
 
 
+def differences(x):
+    x = exact(x)
+    return (x[:, 1:] - x[:, :-1]).square()
+
+
+def mixed_token(x, w):
+    return x + (F.pad(x, (0, 0, 1, -1)) - x) * w
+
+
+def complex_pairs(a, b):
+    ar, ai, br, bi = a[..., ::2], a[..., 1::2], b[..., ::2], b[..., 1::2]
+    return torch.stack((ar * br - ai * bi, ar * bi + ai * br), -1).flatten(-2)
+
+
+def five_points(x):
+    p = F.pad(x, (1, 1, 1, 1))
+    return p[..., :-2, 1:-1] + p[..., 2:, 1:-1] + p[..., 1:-1, :-2] + p[..., 1:-1, 2:] - 4 * x
+
+
+def smooth_rows(x):
+    p = F.pad(x[:, None], (1, 1), mode="replicate")[:, 0]
+    return 0.25 * p[:, :-2] + 0.5 * x + 0.25 * p[:, 2:]
+
+
+def window_parts(x, s=7):
+    B, H, W, C = x.shape
+    return x.view(B, H // s, s, W // s, s, C).transpose(2, 3).reshape(-1, s, s, C)
+
+
+def conv_time(x, w):
+    return F.conv1d(F.pad(x.mT, (w.shape[1] - 1, 0)), w[:, None], groups=w.shape[0]).mT
+
+
+def patch_pixels(x, p=14):
+    B, C, H, W = x.shape
+    return x.view(B, C, H // p, p, W // p, p).permute(0, 2, 4, 3, 5, 1).reshape(B, -1, p * p * C)
+
+
+def chosen(p, i):
+    w = exact(p).gather(1, i)
+    return w / w.sum(-1, keepdim=True)
+
+
+def top(m, n, k):
+    """Probabilities of n experts, and the k that are chosen."""
+    p = rand(m, n).softmax(-1)
+    return [p, p.topk(k).indices]
+
+
 def ids(rows, vocab):
     return torch.randint(0, vocab, (rows,), device=DEVICE)
 
@@ -283,6 +332,28 @@ CASES = [
     ("unseen", "token_sum", lambda m, n: [rand(8, m, n), rand(m, n), rand(8, n)], None, "111", lambda x, p, e: F.silu(x + p + e[:, None]), (37, 150), (4096, 2048)),
     ("unseen", "modulate", lambda m, n: [rand(8, m, n), rand(8, n), rand(8, n)], None, "111", modulated, (37, 300), (4096, 1152)),
     ("unseen", "polynomial", lambda m, n: [rand(m, n), rand(3, n)], None, "11", lambda x, w: w[0] + x * (w[1] + x * w[2]), (37, 300), (16384, 4096)),
+    ("layouts", "frame_difference", lambda m, n: [rand(4, m, n)], None, "1", differences, (37, 150), (4096, 2048)),
+    ("layouts", "token_mix_tile", lambda m, n: [rand(4, m, n), rand(n)], None, "11", mixed_token, (37, 150), (4096, 2048)),
+    ("layouts", "complex_product", of(BF, 2), None, "11", complex_pairs, (37, 700), (16384, 4096)),
+    ("layouts", "rope_even_odd", lambda m, n: [rand(2, m, 32, n), rand(m, n // 2), rand(m, n // 2)], None, "100", turn_pairs, (37, 64), (4096, 128)),
+    ("layouts", "unfold", lambda m, n: [rand(m, 16, n, n)], None, "1", lambda x: F.unfold(x, 3), (3, 17), (16, 128)),
+    ("layouts", "upsample_rows", lambda m, n: [planes(m, n)], None, "1", lambda x: F.interpolate(x, scale_factor=2), (3, 9), (64, 64)),
+    ("layouts", "interpolate_rows", of(BF), None, "1", lambda x: F.interpolate(x[:, None], scale_factor=2, mode="linear", align_corners=True)[:, 0], (37, 700), (16384, 2048)),
+    ("layouts", "top_weights", lambda m, n: top(m, n, 8), None, "10", chosen, (37, 64), (65536, 128)),
+    ("layouts", "gather_columns", lambda m, n: [rand(m, n), torch.rand(m, n, device=DEVICE).argsort(-1)[:, : n // 2].contiguous()], None, "10", lambda x, i: x.gather(1, i), (37, 700), (4096, 4096)),
+    ("layouts", "concat", lambda m, n: [rand(m, n), rand(m, n + 2)], None, "11", lambda a, b: torch.cat((a, b), 1) * 0.5, (37, 700), (16384, 2048)),
+    ("layouts", "every_other", of(BF), None, "1", lambda x: x[:, ::2] * 2, (37, 701), (16384, 4096)),
+    ("layouts", "repeat_flat", of(BF), [4], "1", lambda x, r: x.repeat_interleave(r, 1), (37, 700), (4096, 4096)),
+    ("layouts", "laplace", lambda m, n: [planes(m, n)], None, "1", five_points, (3, 17), (64, 128)),
+    ("layouts", "smooth_edges", of(BF), None, "1", smooth_rows, (37, 1700), (16384, 4096)),
+    ("layouts", "average3", lambda m, n: [planes(m, n)], None, "1", lambda x: F.avg_pool2d(x, 3, 1, 1), (3, 17), (64, 128)),
+    ("layouts", "windows", lambda m, n: [last_planes(m, n)], None, "1", window_parts, (3, 14), (64, 112)),
+    ("layouts", "conv_tile", lambda m, n: [rand(4, m, n), rand(n, 4)], None, "11", conv_time, (70, 150), (4096, 2048)),
+    ("layouts", "channel_shuffle", lambda m, n: [planes(m, n)], None, "1", lambda x: F.channel_shuffle(x, 4), (3, 17), (64, 128)),
+    ("layouts", "flip_flat", of(BF), None, "1", lambda x: x.flip(1), (37, 700), (16384, 4096)),
+    ("layouts", "pad_rows", of(BF), [3, 5], "1", lambda x, a, b: F.pad(x, (a, b)), (37, 700), (16384, 4096)),
+    ("layouts", "patch_rows", lambda m, n: [rand(m, 3, n, n)], None, "1", patch_pixels, (3, 56), (256, 224)),
+    ("layouts", "take_rows", lambda m, n: [rand(m, n), ids(m, m)], None, "10", lambda x, i: x[i], (370, 70), (16384, 4096)),
 ]
 
 
@@ -362,7 +433,7 @@ def main():
     parser.add_argument("--warm")
     arguments = parser.parse_args()
     sys.path.insert(0, arguments.folder)
-    cases = [case for case in CASES if arguments.only in case[0] + "." + case[1]]
+    cases = [case for case in CASES if any(text in case[0] + "." + case[1] for text in arguments.only.split(","))]
     if arguments.warm:
         first, step = map(int, arguments.warm.split("/"))
         cases = cases[first::step]

@@ -21,6 +21,10 @@ ATOMICS = {
         "scales_of_two_rows": 1,  # programs of one image meet
         "other_batch_behind": 0,  # the grid has the row behind, too: the launch says so
         "sum_of_neighbours": 1,  # each reader would sum its row once more
+        "frames_apart": 0,
+        "frames_beyond": 1,
+        "lanes_laid_out": 0,
+        "five_points": 0,
     },
     "taps.py": {
         "last_elements": 0,
@@ -118,6 +122,14 @@ def test_a_row_takes_what_the_next_one_reads_of_it() -> None:
     assert TOKEN_SHIFT in text
     assert "atomic" not in text
     assert "stored=[(1, min(programs[1] * BLOCK_C, C)), (C, programs[0])]" in text
+
+
+def test_frames_are_stored_whole() -> None:
+    """Where the launch has a lane for the last frame: what its owner adds is stored as far as any reader goes."""
+    text = tad("--backward", f"{FOLDER}/neighbours.py:frames_apart").stdout
+    assert "atomic" not in text
+    assert "(C, min(programs[1] * BT, T))" in text
+    assert "mask=(t[:, None] < T) & " in text
 
 
 def test_weights_of_a_group_norm_have_a_slice_for_each_image() -> None:

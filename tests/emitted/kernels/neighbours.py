@@ -102,6 +102,59 @@ def sum_of_neighbours(x, y, T, C, B: tl.constexpr):
     tl.store(y + row * C + c, s / (1 + tl.sum(s * s)), mask=c < C)
 
 
+@triton.jit
+def frames_apart(x, y, T, C, BT: tl.constexpr, BC: tl.constexpr):
+    """A frame less the one before it: the last frame has no lane of its own where T - 1 is a multiple of BT."""
+    b = tl.program_id(0)
+    t = tl.program_id(1) * BT + tl.arange(0, BT)
+    c = tl.program_id(2) * BC + tl.arange(0, BC)
+    p = x + (b * T + t[:, None]) * C + c[None, :]
+    keep = (t < T - 1)[:, None] & (c < C)[None, :]
+    d = tl.load(p + C, mask=keep, other=0.0) - tl.load(p, mask=keep, other=0.0)
+    tl.store(y + (b * (T - 1) + t[:, None]) * C + c[None, :], d * d, mask=keep)
+
+
+@triton.jit
+def frames_beyond(x, y, T, C, BT: tl.constexpr, BC: tl.constexpr):
+    """The last frame of a batch is compared with the first one of the next: two programs have it."""
+    b = tl.program_id(0)
+    t = tl.program_id(1) * BT + tl.arange(0, BT)
+    c = tl.program_id(2) * BC + tl.arange(0, BC)
+    p = x + (b * T + t[:, None]) * C + c[None, :]
+    keep = (t < T)[:, None] & (c < C)[None, :]
+    d = tl.load(p + C, mask=keep, other=0.0) - tl.load(p, mask=keep, other=0.0)
+    tl.store(y + (b * T + t[:, None]) * C + c[None, :], d * d, mask=keep)
+
+
+@triton.jit
+def lanes_laid_out(x, w, y, T, C, BT: tl.constexpr, BC: tl.constexpr):
+    """Lanes are put along their axis as they are numbered."""
+    b = tl.program_id(0)
+    t = tl.program_id(1) * BT + tl.arange(0, BT)[:, None]
+    c = tl.program_id(2) * BC + tl.arange(0, BC)[None, :]
+    inside = (t < T) & (c < C)
+    base = x + b * T * C
+    a = tl.load(base + t * C + c, mask=inside, other=0.0)
+    before = tl.load(base + (t - 1) * C + c, mask=inside & (t > 0), other=0.0)
+    mix = tl.load(w + c, mask=c < C, other=0.0)
+    tl.store(y + b * T * C + t * C + c, a + (before - a) * mix, mask=inside)
+
+
+@triton.jit
+def five_points(x, y, H, W, BH: tl.constexpr, BW: tl.constexpr):
+    plane = tl.program_id(2)
+    h = tl.program_id(0) * BH + tl.arange(0, BH)[:, None]
+    w = tl.program_id(1) * BW + tl.arange(0, BW)[None, :]
+    m = (h < H) & (w < W)
+    p = x + plane * H * W + h * W + w
+    c = tl.load(p, mask=m, other=0.0)
+    up = tl.load(p - W, mask=m & (h > 0), other=0.0)
+    down = tl.load(p + W, mask=m & (h < H - 1), other=0.0)
+    left = tl.load(p - 1, mask=m & (w > 0), other=0.0)
+    right = tl.load(p + 1, mask=m & (w < W - 1), other=0.0)
+    tl.store(y + plane * H * W + h * W + w, (up + down + left + right - 4 * c) * c, mask=m)
+
+
 def run_row_before(x, mix):
     b, t, c = x.shape
     y = torch.empty_like(x)
@@ -154,4 +207,32 @@ def run_sum_of_neighbours(x):
     b, t, c = x.shape
     y = torch.empty_like(x)
     sum_of_neighbours[(b * t,)](x, y, t, c, B=16)
+    return y
+
+
+def run_frames_apart(x):
+    B, T, C = x.shape
+    y = torch.empty(B, T - 1, C)
+    frames_apart[(B, triton.cdiv(T - 1, 4), triton.cdiv(C, 8))](x, y, T, C, BT=4, BC=8)
+    return y
+
+
+def run_frames_beyond(x):
+    B, T, C = x.shape
+    y = torch.empty(B - 1, T, C)
+    frames_beyond[(B - 1, triton.cdiv(T, 4), triton.cdiv(C, 8))](x, y, T, C, BT=4, BC=8)
+    return y
+
+
+def run_lanes_laid_out(x, w):
+    B, T, C = x.shape
+    y = torch.empty_like(x)
+    lanes_laid_out[(B, triton.cdiv(T, 4), triton.cdiv(C, 8))](x, w, y, T, C, BT=4, BC=8)
+    return y
+
+
+def run_five_points(x):
+    N, H, W = x.shape
+    y = torch.empty_like(x)
+    five_points[(triton.cdiv(H, 4), triton.cdiv(W, 8), N)](x, y, H, W, BH=4, BW=8)
     return y

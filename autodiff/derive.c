@@ -163,7 +163,8 @@ bool variant_try(Arena *arena, const Kernel *kernel, const Function *forward,
     if (options) note_saved(options->saved, state.primal);
     if (part.deals_tiles) tiles_deal(&state);
     if (!state.failed) passes_run(&state);
-    if (!state.failed && !state.is_constant && part.deals_tiles) tiles_gather(&state);
+    bool has_turns = part.deals_tiles && part.kind != PART_FLAT;
+    if (!state.failed && !state.is_constant && has_turns) tiles_gather(&state);
     variant->reduction_kernels = state.parts.reduction_kernels;
     variant->fits_one_pass = state.parts.fits_one_pass;
     if (!state.failed && state.is_constant) {

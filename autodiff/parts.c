@@ -182,10 +182,13 @@ static void take_stored(const Variant *whole, BackwardLaunch *launch) {
 
 void variant_flatten(Arena *arena, const Kernel *kernel, const Function *forward,
                      const BackwardOptions *options, bool keeps_loads, Variant *variant) {
-    const BackwardPart part = {.kind = PART_FLAT};
+    BackwardPart part = {.kind = PART_FLAT};
     Variant own;
     if (variant->part_count) return;
     variant_try(arena, kernel, forward, options, keeps_loads, part, &own);
+    part.deals_tiles = true;
+    if (own.result.status != BACKWARD_DERIVED)
+        variant_try(arena, kernel, forward, options, keeps_loads, part, &own);
     if (own.result.status != BACKWARD_DERIVED) return;
     own.result.atomics = 0;
     for (int i = 0; i < own.result.gradient_count; i++)

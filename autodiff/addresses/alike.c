@@ -5,11 +5,17 @@
 #include "analysis/ir/walk.h"
 #include "autodiff/rewrite/rewrite.h"
 
-static bool alike_within(ValueWalk *walk, const Value *a, const Value *b, const Value *of_a,
-                         const Value *of_b) {
+static bool are_twins(const Twins *twins, const Value *a, const Value *b) {
+    for (int i = 0; i < twins->count; i++)
+        if (a == twins->a[i] && b == twins->b[i]) return true;
+    return false;
+}
+
+static bool alike_within(ValueWalk *walk, const Value *a, const Value *b) {
+    const Twins *twins = walk->context;
     if (a == b) return true;
     if (!a || !b) return false;
-    if (a == of_a && b == of_b) return true;
+    if (are_twins(twins, a, b)) return true;
     if (!a->op || !b->op || a->op->code != b->op->code || a->index != b->index) return false;
     if (a->op->region_count || a->op->operand_count != b->op->operand_count) return false;
     if (!op_is_pure(a->op) && a->op->code != OP_LOAD) return false;
@@ -17,14 +23,19 @@ static bool alike_within(ValueWalk *walk, const Value *a, const Value *b, const 
     WalkPair pair = walk_pair(walk, a, b);
     if (pair != WALK_PAIR_NEW) return pair == WALK_PAIR_KNOWN;
     for (int i = 0; i < a->op->operand_count; i++)
-        if (!alike_within(walk, a->op->operands[i], b->op->operands[i], of_a, of_b)) return false;
+        if (!alike_within(walk, a->op->operands[i], b->op->operands[i])) return false;
     return true;
 }
 
-bool expressions_alike(const Value *a, const Value *b, const Value *of_a, const Value *of_b) {
+bool expressions_are_twins(const Value *a, const Value *b, const Twins *twins) {
     ValueWalk walk;
-    walk_start(&walk, NULL, 0, NULL);
-    return alike_within(&walk, a, b, of_a, of_b);
+    walk_start(&walk, NULL, 0, (void *)(uintptr_t)twins);
+    return alike_within(&walk, a, b);
+}
+
+bool expressions_alike(const Value *a, const Value *b, const Value *of_a, const Value *of_b) {
+    const Twins twins = {.a = {of_a}, .b = {of_b}, .count = 1};
+    return expressions_are_twins(a, b, &twins);
 }
 
 bool loops_have_one_range(const Op *a, const Op *b) {

@@ -8,6 +8,16 @@
 /// addresses count as equal: the caller knows that nothing is stored between them.
 bool expressions_alike(const Value *a, const Value *b, const Value *of_a, const Value *of_b);
 
+/// Pairs of values of two expressions that stand for each other: the variables of two nests of loops.
+enum { MOST_TWINS = 8 };
+typedef struct Twins {
+    const Value *a[MOST_TWINS], *b[MOST_TWINS];
+    int count;
+} Twins;
+
+/// As `expressions_alike`, with several such pairs.
+bool expressions_are_twins(const Value *a, const Value *b, const Twins *twins);
+
 /// Whether two loops over numbers go through the same ones, each once.
 bool loops_have_one_range(const Op *a, const Op *b);
 

@@ -421,7 +421,10 @@ static const char *elements_statement(Arena *arena, const LaunchPlan *plan,
                                       int indent) {
     const LaunchBlock *block = block_of_role(launch, BLOCK_ELEMENTS);
     Texts arguments = {0};
-    LIST_PUSH(arena, &arguments, arena_printf(arena, "%s.grid", plan->ctx));
+    const char *grid = arena_printf(arena, "%s.grid", plan->ctx);
+    if (launch->has_flat_turns)
+        grid = arena_printf(arena, "_all_turns(%s, %s, %s)", grid, block->extent, block->of);
+    LIST_PUSH(arena, &arguments, grid);
     LIST_PUSH(arena, &arguments, arena_printf(arena, "%d", block->axis));
     LIST_PUSH(arena, &arguments, block->of);
     LIST_PUSH(arena, &arguments, block->extent);

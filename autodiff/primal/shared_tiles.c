@@ -8,6 +8,7 @@
 #include "analysis/build/infer.h"
 #include "autodiff/rewrite/copying.h"
 #include "autodiff/rewrite/rewrite.h"
+#include "autodiff/state/tile_turns.h"
 
 static Value *without_casts(Value *value) {
     while (value->op && op_keeps_numbers(value->op)) value = value->op->operands[0];
@@ -18,6 +19,53 @@ static bool is_number_of(const Value *value, OpCode code, int axis) {
     int64_t number;
     return value->op && value->op->code == code && value_is_int(value->op->operands[0], &number) &&
            number == axis;
+}
+
+/// Whether a bound is a number of the axis, `step` times: of blocks that follow each other.
+static bool is_multiple_of(Value *value, OpCode code, int axis, Value *step) {
+    const Op *op = without_casts(value)->op;
+    if (!op || op->code != OP_MUL) return false;
+    for (int i = 0; i < 2; i++)
+        if (op->operands[1 - i] == step && is_number_of(without_casts(op->operands[i]), code, axis))
+            return true;
+    return false;
+}
+
+/// What a bound that is a product multiplies a program's number by; NULL.
+static Value *step_of(Value *bound, int axis) {
+    const Op *op = without_casts(bound)->op;
+    if (!op || op->code != OP_MUL) return NULL;
+    for (int i = 0; i < 2; i++)
+        if (is_number_of(without_casts(op->operands[i]), OP_PROGRAM_ID, axis))
+            return op->operands[1 - i];
+    return NULL;
+}
+
+/// Counts `for start in range(program * step, end, programs * step)` in blocks: `for tile in range(program, cdiv(end, step), programs)`.
+static void count_blocks(Function *primal, Op *loop) {
+    for (int axis = 0; axis < PROGRAM_AXES && loop->code == OP_FOR; axis++) {
+        Value *step = step_of(loop->operands[0], axis);
+        if (!step || !step->type.is_constexpr || !value_is_of_parameters(loop->operands[1]) ||
+            !is_multiple_of(loop->operands[2], OP_NUM_PROGRAMS, axis, step))
+            continue;
+        Region *body = loop->regions[0];
+        Value *start = body->arguments[0];
+        Builder before = {
+            .function = primal, .region = loop->parent, .before = loop, .range = loop->range};
+        Value *number = build_int(&before, axis);
+        op_set_operand(loop, 1,
+                       build_trip_count(&before, build_int(&before, 0), loop->operands[1], step));
+        op_set_operand(loop, 0, build_unary(&before, OP_PROGRAM_ID, number));
+        op_set_operand(loop, 2, build_unary(&before, OP_NUM_PROGRAMS, number));
+        Builder inside = {
+            .function = primal, .region = body, .before = body->first, .range = loop->range};
+        Value *product = build_binary(&inside, OP_MUL, start, step);
+        region_replace_uses(body, start, product);
+        op_set_operand(product->op, product->op->operands[0] == product ? 0 : 1, start);
+        product->name = start->name;
+        start->name = NULL;
+        return;
+    }
 }
 
 /// The axis along which programs take turns in the loop; -1: none.
@@ -80,6 +128,7 @@ void tiles_deal(Differentiation *state) {
     Function *primal = state->primal;
     int axis;
     bool takes_turns = false;
+    for (Op *op = primal->body->first; op; op = op->next) count_blocks(primal, op);
     for (const Op *op = primal->body->first; op && !takes_turns; op = op->next)
         takes_turns = axis_of_turns(op) >= 0;
     if (takes_turns) function_drop_dead(primal);
@@ -105,16 +154,6 @@ void tiles_deal(Differentiation *state) {
     op_remove(loop);
 }
 
-/// An expression of the primal's parameters, in the backward.
-static Value *in_backward(Builder *b, Value *value, Map *values) {
-    Value *known = map_get_pointer(values, value);
-    if (known || !value->op) return known;
-    for (int i = 0; i < value->op->operand_count; i++)
-        if (value->op->operands[i] && !in_backward(b, value->op->operands[i], values)) return NULL;
-    op_clone(b, value->op, values);
-    return map_get_pointer(values, value);
-}
-
 void tiles_gather(Differentiation *state) {
     const TileTurns *tiles = &state->parts.tiles;
     Function *backward = state->backward;
@@ -122,12 +161,7 @@ void tiles_gather(Differentiation *state) {
     for (Op *op = backward->body->first; op; op = op->next)
         if (!op_stays_at_start(op)) LIST_PUSH(state->arena, &ops, op);
     Builder b = {.function = backward, .region = backward->body, .range = tiles->range};
-    Map values = map_new(state->arena);
-    for (int i = 0; i < state->primal->parameter_count; i++) {
-        Value *parameter = state->primal->parameters[i].value;
-        map_set_pointer(&values, parameter, recomputed(state, parameter));
-    }
-    Value *axis = build_int(&b, tiles->axis), *count = in_backward(&b, tiles->count, &values);
+    Value *axis = build_int(&b, tiles->axis), *count = tiles_count(state, &b);
     if (!count) {
         adjoint_fail(state, DIAGNOSTIC_GRADIENT_ATOMIC_HOT_SPOT, (Range){0}, "no turns");
         return;

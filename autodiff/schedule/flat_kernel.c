@@ -13,6 +13,7 @@
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/schedule/reduction_plan.h"
 #include "autodiff/schedule/summed_programs.h"
+#include "autodiff/state/tile_turns.h"
 
 typedef struct Flat {
     Differentiation *state;
@@ -273,8 +274,22 @@ static Value *wide(const Flat *flat, Builder *b, Value *number) {
     return cast(b, number, flat->digits.number->type.element);
 }
 
+/// Whether programs that take turns have all tiles up to the bound: their count is `(bound + lanes - 1) // lanes`.
+static bool turns_end_at_bound(const Flat *flat, Builder *b) {
+    Arena *arena = flat->state->arena;
+    Value *count = tiles_count(flat->state, b);
+    while (count && count->op && op_keeps_numbers(count->op)) count = count->op->operands[0];
+    if (!flat->bound || !count || !count->op || count->op->code != OP_FLOORDIV) return false;
+    const Poly *lanes = lanes_of(flat), *end = value_poly(arena, flat->bound->op->operands[1]),
+               *rest = poly_subtract(arena, lanes, poly_constant(arena, 1));
+    return end && poly_equal(value_poly(arena, count->op->operands[1]), lanes) &&
+           poly_equal(value_poly(arena, count->op->operands[0]), poly_add(arena, end, rest));
+}
+
 /// Elements that programs have, as numbers of the launch.
 static Value *count_elements(const Flat *flat, Builder *b, Value *lanes) {
+    if (flat->state->parts.tiles.count)
+        return cast(b, flat->bound->op->operands[1], flat->digits.number->type.element);
     Value *programs = build_unary(b, OP_NUM_PROGRAMS, build_int(b, 0));
     Value *total = multiply(b, wide(flat, b, programs), lanes);
     if (flat->bound) total = least(b, total, flat->bound->op->operands[1]);
@@ -381,6 +396,7 @@ bool flat_take(Differentiation *state, const TileOrders *orders, ReductionPlan *
         if (op_acts(op) || (op->result_count && map_has_pointer(&moved, op->results[0])))
             if (op != flat.digits.number->op) LIST_PUSH(state->arena, &ops, op);
     Builder b = {.function = state->backward, .region = body};
+    if (state->parts.tiles.count && !turns_end_at_bound(&flat, &b)) return false;
     Value *lanes = build_poly(&b, lanes_of(&flat)), *total = count_elements(&flat, &b, lanes);
     plan->loop =
         flat.lanes_own ? open_columns(&flat, &b, lanes, total) : open_runs(&flat, &b, lanes, total);
@@ -395,7 +411,8 @@ bool flat_take(Differentiation *state, const TileOrders *orders, ReductionPlan *
         .run = flat.digits.low,
         .owners = flat.digits.extent,
         .bound = flat.bound ? value_poly(state->arena, flat.bound->op->operands[1]) : NULL,
-        .plain = flat.plain};
+        .plain = flat.plain,
+        .has_turns = state->parts.tiles.count != NULL};
     return true;
 }
 
@@ -407,8 +424,9 @@ static const char *owners_text(const FlatSizes *sizes, const StoredSearch *searc
                *owners = sizes->owners ? poly_text(search, sizes->owners) : NULL;
     int64_t number;
     if (!run || (sizes->bound && !bound) || (sizes->owners && !owners)) return NULL;
-    const char *all =
-        bound ? arena_printf(search->arena, "min(%s, %s)", elements, bound) : elements;
+    const char *all = sizes->has_turns ? bound
+                      : bound          ? arena_printf(search->arena, "min(%s, %s)", elements, bound)
+                                       : elements;
     if (!poly_is_constant(sizes->run, &number) || number != 1)
         all = arena_printf(search->arena, "triton.cdiv(%s, max(%s, 1))", all, run);
     return owners ? arena_printf(search->arena, "min(%s, %s)", owners, all) : all;
@@ -423,7 +441,10 @@ void flat_describe(const Differentiation *state, BackwardLaunch *launch) {
     if (!lanes || !run || !owners) return;
     launch->flat_lanes = lanes;
     launch->flat_end = sizes->bound ? poly_text(search, sizes->bound) : NULL;
-    const char *elements = arena_printf(state->arena, "grid.0 * %s", lanes),
+    launch->has_flat_turns = sizes->has_turns && launch->flat_end;
+    const char *elements = launch->has_flat_turns
+                               ? launch->flat_end
+                               : arena_printf(state->arena, "grid.0 * %s", lanes),
                *count = owners_text(sizes, search, elements);
     for (int i = 0; i < launch->argument_count; i++) {
         BackwardArgument *argument = &launch->arguments[i];

@@ -1,8 +1,9 @@
-// Statements of two loops that add to the same elements become one, in the later loop: what the earlier one adds is recomputed
-// there (scheduling.md, section 3). Of two statements in the branches of one condition (`if EVEN_K:` around loads with and without a
+// Statements of two loops, or of two nests of them, that add to the same elements become one, in the later one: what the earlier one
+// adds is recomputed there (scheduling.md, section 3). Of two statements in the branches of one condition (`if EVEN_K:` around loads with and without a
 // mask) one is made behind them: the branches choose what is added, and which elements count. Each element is then stored once.
 #include "autodiff/schedule/sink.h"
 
+#include "analysis/addresses/affine.h"
 #include "analysis/build/build.h"
 #include "analysis/build/clone.h"
 #include "analysis/build/infer.h"
@@ -19,11 +20,43 @@ static Op *loop_around(const Op *op) {
     return owner && (owner->code == OP_FOR || owner->code == OP_STATIC_FOR) ? owner : NULL;
 }
 
-static bool loops_match(const Op *a, const Op *b) {
-    if (a == b || a->code != b->code || a->parent != b->parent) return false;
-    for (int i = 0; i < 3; i++)
-        if (a->operands[i] != b->operands[i]) return false;
+/// Whether two loops that are in loops of the same ranges, or in none, go through the same numbers.
+static bool ranges_match(const Op *a, const Op *b, const Twins *outer) {
+    if (a == b || a->code != b->code) return false;
+    for (int i = 0; i < 3; i++) {
+        bool is_same = outer->count ? expressions_are_twins(a->operands[i], b->operands[i], outer)
+                                    : a->operands[i] == b->operands[i];
+        if (!is_same) return false;
+    }
     return true;
+}
+
+/// Two nests of loops, one after the other, around two operations; the outermost pair.
+typedef struct NestPair {
+    Op *from, *into;
+    Twins variables;
+} NestPair;
+
+/// Whether the loops around `early` and `late`, up to two that stand beside each other, have the same ranges.
+static bool nests_match(const Op *early, const Op *late, NestPair *nests) {
+    Op *from[MOST_TWINS], *into[MOST_TWINS];
+    int depth = 0;
+    do {
+        if (depth == MOST_TWINS) return false;
+        from[depth] = loop_around(depth ? from[depth - 1] : early);
+        into[depth] = loop_around(depth ? into[depth - 1] : late);
+        if (!from[depth] || !into[depth]) return false;
+    } while (from[depth]->parent != into[depth]->parent && ++depth);
+    nests->from = from[depth];
+    nests->into = into[depth];
+    nests->variables.count = 0;
+    for (int i = depth; i >= 0; i--) {
+        Twins *variables = &nests->variables;
+        if (!ranges_match(from[i], into[i], variables)) return false;
+        variables->a[variables->count] = from[i]->regions[0]->arguments[0];
+        variables->b[variables->count++] = into[i]->regions[0]->arguments[0];
+    }
+    return op_precedes(nests->from, nests->into);
 }
 
 /// Where values of one region of the earlier loop are made anew: the loop's body, or a branch of a branch in it.
@@ -89,21 +122,48 @@ static Value *transplant(Transplant *place, Value *value) {
     return map_get_pointer(place->values, value);
 }
 
+/// The polynomial with the variables of the later nest.
+static const Poly *in_later_nest(Arena *arena, const Poly *poly, const Twins *variables) {
+    for (int i = 0; i < variables->count && poly; i++)
+        poly = poly_substitute(arena, poly, (Value *)(uintptr_t)variables->a[i],
+                               poly_atom(arena, (Value *)(uintptr_t)variables->b[i]));
+    return poly;
+}
+
+static bool polys_match(Arena *arena, const Poly *early, const Poly *late, const Twins *variables) {
+    const Poly *moved = in_later_nest(arena, early, variables);
+    return moved && poly_equal(moved, late);
+}
+
+/// Whether two accesses have the same elements in iterations with the same numbers, also where the sums are spelled otherwise.
+static bool places_match(Arena *arena, Op *early, Op *late, const Twins *variables) {
+    if (expressions_are_twins(early->operands[0], late->operands[0], variables)) return true;
+    Access from = access_of(arena, early), into = access_of(arena, late);
+    const Affine *a = &from.offset, *b = &into.offset;
+    if (!from.parameter || from.parameter != into.parameter || !a->known || !b->known ||
+        a->wrapped || b->wrapped || a->rank != b->rank ||
+        !type_equal(early->operands[0]->type, late->operands[0]->type))
+        return false;
+    for (int i = 0; i < a->rank; i++)
+        if (!polys_match(arena, a->lane[i], b->lane[i], variables)) return false;
+    return polys_match(arena, a->base, b->base, variables);
+}
+
 static bool sink_into(Differentiation *state, const Accumulation *early, const Accumulation *late) {
-    Op *from = loop_around(early->op), *into = loop_around(late->op);
-    if (!from || !into || !loops_match(from, into) || !op_precedes(from, into)) return false;
-    const Value *iv_a = from->regions[0]->arguments[0], *iv_b = into->regions[0]->arguments[0];
-    if (!expressions_alike(early->op->operands[0], late->op->operands[0], iv_a, iv_b)) return false;
-    if (!expressions_alike(early->op->operands[2], late->op->operands[2], iv_a, iv_b) &&
-        early->op->operands[2] != late->op->operands[2])
+    NestPair nests;
+    if (!nests_match(early->op, late->op, &nests)) return false;
+    const Twins *variables = &nests.variables;
+    if (!places_match(state->arena, early->op, late->op, variables) ||
+        !expressions_are_twins(early->op->operands[2], late->op->operands[2], variables))
         return false;
     Map values = map_new(state->arena);
-    map_set_pointer(&values, iv_a, (void *)(uintptr_t)iv_b);
+    for (int i = 0; i < variables->count; i++)
+        map_set_pointer(&values, variables->a[i], (void *)(uintptr_t)variables->b[i]);
     Builder builder = {.function = state->backward,
-                       .region = into->regions[0],
+                       .region = late->op->parent,
                        .before = late->op,
                        .range = late->range};
-    Transplant place = {state->backward, from->regions[0], builder, &values, NULL};
+    Transplant place = {state->backward, nests.from->regions[0], builder, &values, NULL};
     Value *moved = transplant(&place, early->op->operands[1]);
     if (!moved) return false;
     Value *sum = build_binary(&builder, OP_ADD, moved, late->op->operands[1]);

@@ -166,6 +166,8 @@ typedef struct FlatSizes {
     const Poly *lanes, *run, *owners;  // NULL: it is none
     const Poly *bound;                 // of all elements; NULL: none
     Map plain;  // gradients, by their parameters, in which an owner's number is its element's
+    bool
+        has_turns;  // programs of the forward take turns with tiles: all elements have one, whatever the grid is
 } FlatSizes;
 
 /// A condition on a constexpr parameter: `if FLAG:`, or `if KIND == "value":`.

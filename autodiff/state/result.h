@@ -197,6 +197,8 @@ typedef struct BackwardLaunch {
     const char *flat_end,
         *flat_lanes;  // of owners of a flat index: where the launch's elements end, and the block that numbers them, in Python over the
     // forward's arguments; NULL: not known, or it has none
+    bool
+        has_flat_turns;  // programs of the forward take turns up to `flat_end`: so many as its grid has count for nothing
     const char *turns_end,
         *turns_step;  // the programs along the first axis take turns with `range(0, end, step)`, in Python over the forward's arguments,
     // which is all that the kernel does: as many programs as turns are as right; NULL: it is not so

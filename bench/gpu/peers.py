@@ -215,6 +215,11 @@ def top(m, n, k):
     return [p, p.topk(k).indices]
 
 
+def drop_rms(x, r, keep, w, p=0.1):
+    s = torch.where(keep, x * (1 / (1 - p)), 0.0) + r
+    return rms(s, w), s
+
+
 def ids(rows, vocab):
     return torch.randint(0, vocab, (rows,), device=DEVICE)
 
@@ -331,6 +336,16 @@ CASES = [
     ("unseen", "embedding_bag", lambda m, n: [ids(m * 32, 32000).view(m, 32), rand(32000, n)], None, "01", lambda i, t: F.embedding_bag(i, t, mode="mean"), (37, 70), (4096, 1024)),
     ("unseen", "token_sum", lambda m, n: [rand(8, m, n), rand(m, n), rand(8, n)], None, "111", lambda x, p, e: F.silu(x + p + e[:, None]), (37, 150), (4096, 2048)),
     ("unseen", "modulate", lambda m, n: [rand(8, m, n), rand(8, n), rand(8, n)], None, "111", modulated, (37, 300), (4096, 1152)),
+    ("reductions", "scaled_add", lambda m, n: [rand(m, n), rand(m, n), rand(n)], None, "111", lambda x, y, w: x + w * y, (37, 300), (16384, 4096)),
+    ("reductions", "bias_act", lambda m, n: [planes(m, n), rand(64)], None, "11", lambda x, b: F.silu(x + b[:, None, None]), (3, 17), (64, 128)),
+    ("reductions", "batch_norm", lambda m, n: [planes(m, n), rand(64), rand(64)], None, "111", lambda x, w, b: F.batch_norm(x, None, None, w, b, True), (3, 37), (32, 56)),
+    ("reductions", "group_norm_channels", lambda m, n: [rand(m, 128, n, n), rand(128), rand(128)], None, "111", lambda x, w, b: F.group_norm(x, 32, w, b), (3, 17), (32, 64)),
+    ("reductions", "norm_last", lambda m, n: [rand(m, n, n, 64), rand(64), rand(64)], None, "111", lambda x, w, b: F.group_norm(x.permute(0, 3, 1, 2), 8, w, b).permute(0, 2, 3, 1), (3, 17), (64, 64)),
+    ("reductions", "layer_norm_2d", lambda m, n: [rand(m, 96, n, n), rand(96), rand(96)], None, "111", lambda x, w, b: F.layer_norm(x.permute(0, 2, 3, 1), (96,), w, b, 1e-6).permute(0, 3, 1, 2), (3, 17), (64, 64)),
+    ("reductions", "attention_weights", lambda m, n: [rand(2, m, n, n), (torch.rand(2, n, n, device=DEVICE) > 0.25).to(torch.int8), rand(m, n, n)], [0.125], "101", lambda s, k, b, scale: (s * scale + b).masked_fill(k[:, None] == 0, -torch.inf).softmax(-1), (3, 70), (16, 1024)),
+    ("reductions", "drop_rms", lambda m, n: [rand(m, n), rand(m, n), torch.rand(m, n, device=DEVICE) > 0.1, rand(n)], None, "1101", drop_rms, (37, 2500), (16384, 4096)),
+    ("reductions", "masked_mean", lambda m, n: [rand(m, n), rand(m, n), torch.rand(m, n, device=DEVICE) > 0.25], None, "100", lambda x, t, k: (exact(x) - exact(t)).square().where(k, 0.0).mean(), (37, 700), (8192, 8192)),
+    ("reductions", "chunked_nll", lambda m, n: [rand(m, n), ids(m, n)], None, "10", lambda x, t: F.cross_entropy(exact(x), t, reduction="none"), (37, 5000), (8192, 32000)),
     ("unseen", "polynomial", lambda m, n: [rand(m, n), rand(3, n)], None, "11", lambda x, w: w[0] + x * (w[1] + x * w[2]), (37, 300), (16384, 4096)),
     ("layouts", "frame_difference", lambda m, n: [rand(4, m, n)], None, "1", differences, (37, 150), (4096, 2048)),
     ("layouts", "token_mix_tile", lambda m, n: [rand(4, m, n), rand(n)], None, "11", mixed_token, (37, 150), (4096, 2048)),
@@ -433,7 +448,8 @@ def main():
     parser.add_argument("--warm")
     arguments = parser.parse_args()
     sys.path.insert(0, arguments.folder)
-    cases = [case for case in CASES if any(text in case[0] + "." + case[1] for text in arguments.only.split(","))]
+    wanted = arguments.only.split(",")
+    cases = [case for case in CASES if any(text in case[0] + "." + case[1] for text in wanted)]
     if arguments.warm:
         first, step = map(int, arguments.warm.split("/"))
         cases = cases[first::step]

@@ -23,6 +23,9 @@ ATOMICS = {
     "dropped": 0,
     "summed": 1,
     "beside_a_mask": 0,
+    "turns": 0,
+    "numbered_turns": 0,
+    "turns_to_another_end": 1,  # the mask leaves out what the turns have, or they end in front of it
 }
 
 
@@ -77,3 +80,11 @@ def test_runs_of_a_channel_are_summed_in_registers() -> None:
     assert "atomic" not in text
     assert "tl.store(dscale_ptr + c + dscale_offset, tl.sum(dscale))" in text
     assert "stored=[(1, min(ctx.grid[0] * BLOCK, n))]" in text
+
+
+def test_turns_of_a_flat_index_have_owners_on_a_grid_of_their_own() -> None:
+    text = tad("--backward", f"{ROOT}/bench/gpu/style/reductions.py:scaled_add_kernel").stdout
+    assert "atomic" not in text
+    assert "turns = tl.cdiv(n, span)" in text
+    assert "_wide_block(\n            _all_turns(ctx.grid, n, BLOCK), 0, BLOCK, n," in text
+    assert "slices = _flat_slices(n, 1, C, block)" in text

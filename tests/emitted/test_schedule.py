@@ -600,3 +600,12 @@ def test_what_is_loaded_and_dropped_stays_as_it_was() -> None:
     found = {kernel["name"]: (kernel["status"], kernel["reason"]) for kernel in report["kernels"]}
     assert found == dict.fromkeys((*REACHING, "frames_on_each_other"), ("proved", ""))
     assert "no two iterations" not in json.dumps(report["diagnostics"])
+
+
+@pytest.mark.parametrize("kernel", ["batch_norm_kernel", "group_norm_channels_kernel"])
+def test_nests_of_loops_store_an_element_once(kernel: str) -> None:
+    """What the first nest would add is computed again in the last one: no gradient goes to memory to be read again."""
+    text = tad("--backward", f"{ROOT}/bench/gpu/style/reductions.py:{kernel}").stdout
+    backward = text[text.index(f"def {kernel}_backward") :]
+    assert backward.count("tl.store(dx_ptr") == 1
+    assert "tl.load(dx_ptr" not in backward

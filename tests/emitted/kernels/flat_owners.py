@@ -228,3 +228,50 @@ def run_beside_a_mask(x, b):
     y = torch.empty_like(x)
     beside_a_mask[(triton.cdiv(x.numel(), 32),)](x, b, y, x.numel(), b.numel(), BLOCK=32)
     return y
+
+
+@triton.jit
+def turns(x_ptr, w_ptr, y_ptr, C, n, BLOCK: tl.constexpr):
+    """Programs stride over blocks of a flat index, of which each column has a weight."""
+    for start in range(tl.program_id(0) * BLOCK, n, tl.num_programs(0) * BLOCK):
+        i = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + i, mask=i < n, other=0.0)
+        w = tl.load(w_ptr + i % C, mask=i < n, other=0.0)
+        tl.store(y_ptr + i, x * w, mask=i < n)
+
+
+def run_turns(x, w):
+    y = torch.empty_like(x)
+    turns[(3,)](x, w, y, x.shape[1], x.numel(), BLOCK=16)
+    return y
+
+
+@triton.jit
+def numbered_turns(x_ptr, b_ptr, y_ptr, C, HW, n, BLOCK: tl.constexpr):
+    """The same with tiles that are numbered, and a weight for each run of elements."""
+    for tile in range(tl.program_id(0), tl.cdiv(n, BLOCK), tl.num_programs(0)):
+        i = tile * BLOCK + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + i, mask=i < n, other=0.0)
+        b = tl.load(b_ptr + i // HW % C, mask=i < n, other=0.0)
+        tl.store(y_ptr + i, tl.exp(x) * b, mask=i < n)
+
+
+def run_numbered_turns(x, b):
+    y = torch.empty_like(x)
+    numbered_turns[(2,)](x, b, y, x.shape[1], x.shape[2] * x.shape[3], x.numel(), BLOCK=16)
+    return y
+
+
+@triton.jit
+def turns_to_another_end(x_ptr, w_ptr, y_ptr, C, n, end, BLOCK: tl.constexpr):
+    for start in range(tl.program_id(0) * BLOCK, end, tl.num_programs(0) * BLOCK):
+        i = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + i, mask=i < n, other=0.0)
+        w = tl.load(w_ptr + i % C, mask=i < n, other=0.0)
+        tl.store(y_ptr + i, x * w, mask=i < n)
+
+
+def run_turns_to_another_end(x, w):
+    y = torch.zeros_like(x)
+    turns_to_another_end[(3,)](x, w, y, x.shape[1], x.numel(), x.numel() // 2, BLOCK=16)
+    return y

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "analysis/ir/loops.h"
+#include "analysis/ir/walk.h"
 
 enum { SEARCH_LIMIT = 400 };
 
@@ -222,6 +223,22 @@ static void check_seed(Check *check, const Op *op) {
                  "the seed is a tile, and the offset is one number: are they exchanged?");
 }
 
+/// Whether a number comes from memory: what an atomic gave differs from program to program, and so may what is loaded.
+static intptr_t is_from_memory(ValueWalk *walk, const Value *value) {
+    const Op *op = value ? value->op : NULL;
+    const Op *loop = value && value->region ? value->region->parent : NULL;
+    if (loop) {  // counted or carried by a loop: what it starts with
+        int first = loop->code == OP_WHILE ? 0 : 3, shift = loop->code == OP_WHILE ? 0 : 1;
+        if (!op_is_loop(loop->code)) return true;
+        return value->index >= shift && walk_ask(walk, loop->operands[first + value->index - shift]);
+    }
+    if (!op) return false;
+    if (op->region_count || op_rows[op->code].effects & EFFECT_READS) return true;
+    for (int i = 0; i < op->operand_count; i++)
+        if (walk_ask(walk, op->operands[i])) return true;
+    return false;
+}
+
 void check_random(Check *check) {
     if (check->kernel->is_helper ||
         (!check->axes.programs[0] && !check->axes.programs[1] && !check->axes.programs[2]))
@@ -233,11 +250,8 @@ void check_random(Check *check) {
         if (check_depends_on_program(check, op->results[0], -1) ||
             op->results[0]->type.kind == TYPE_UNKNOWN)
             continue;
-        bool from_memory = false;
-        for (int k = 0; k < 2; k++)
-            from_memory |=
-                op->operands[k] && op->operands[k]->op && op->operands[k]->op->code == OP_LOAD;
-        if (!from_memory)
+        if (!walk_from(op->operands[0], is_from_memory, true, NULL) &&
+            !walk_from(op->operands[1], is_from_memory, true, NULL))
             check_report(
                 check, DIAGNOSTIC_REPEATED_RANDOM, op,
                 "neither seed nor offset depends on the program id: every program draws the same numbers");

@@ -44,6 +44,7 @@ typedef enum Library {
     LIBRARY_CONFIG,      // triton.Config
     LIBRARY_SAME,        // its argument
     LIBRARY_DESCRIPTOR,  // a view of the tensor; with detail 1 its shape and strides are given
+    LIBRARY_PAD,         // sizes grow by what stands in a list, from the last axis on
 } Library;
 
 static const struct {
@@ -139,6 +140,8 @@ static const struct {
     {"cast", LIBRARY_SAME, 1},
     {"from_tensor", LIBRARY_DESCRIPTOR, 0},
     {"TensorDescriptor", LIBRARY_DESCRIPTOR, 1},
+    {"functional.pad", LIBRARY_PAD, 0},
+    {"F.pad", LIBRARY_PAD, 0},
 };
 
 const HostValue *host_keyword(const HostCall *call, const char *name) {
@@ -431,6 +434,29 @@ static const HostValue *descriptor_call(Host *host, const HostCall *call, int is
     return host_of_tensor(host, view);
 }
 
+/// torch.nn.functional.pad(x, (left, right, top, bottom)): a new tensor, its last axes longer.
+static const HostValue *pad_call(Host *host, const HostCall *call) {
+    const HostValue *input = host_argument(call, 0, "input"), *pads = host_argument(call, 1, "pad");
+    HostTensor *tensor = input ? host_as_tensor(host, input) : NULL;
+    const HostValue *const *sizes, *dims[TYPE_MAX_RANK];
+    int count;
+    if (!tensor || !pads || !host_items(host, pads, &sizes, &count) || count % 2 ||
+        count > 2 * TYPE_MAX_RANK)
+        return NULL;
+    if (count > 2 * tensor->rank) {
+        host_need_rank(host, tensor->like, tensor->rank, count / 2);
+        return NULL;
+    }
+    for (int axis = 0; axis < tensor->rank; axis++) dims[axis] = tensor->dims[axis];
+    for (int i = 0; i < count; i++) {
+        int axis = tensor->rank - 1 - i / 2;
+        int64_t number;
+        if (host_int(sizes[i], &number) && !number && sizes[i]->kind == HOST_CONSTANT) continue;
+        dims[axis] = host_apply(host, HOST_OP_ADD, dims[axis], sizes[i]);
+    }
+    return host_allocate(host, dims, tensor->rank, tensor->dtype, CONTENTS_COMPUTED, NULL);
+}
+
 static const HostValue *dictionary_call(Host *host, const HostCall *call, bool config) {
     HostValue *value = host_new(host, HOST_DICTIONARY);
     const HostValue *base = config        ? host_argument(call, 0, "kwargs")
@@ -633,6 +659,7 @@ const HostValue *host_library_call(Host *host, Str name, const char *dotted, con
         return host_sequence(host, results, call->count);
     }
     case LIBRARY_DESCRIPTOR: return descriptor_call(host, call, detail);
+    case LIBRARY_PAD: return pad_call(host, call);
     case LIBRARY_SAME: return detail < call->count ? call->items[detail] : NULL;
     case LIBRARY_DICTIONARY: return dictionary_call(host, call, false);
     case LIBRARY_CONFIG: return dictionary_call(host, call, true);

@@ -371,6 +371,17 @@ static Region *branch_between(const Op *op, const Op *user) {
     return found;
 }
 
+/// The same number where the builder stands: what functions share stays at their entry.
+static Value *item_here(Builder *builder, const Op *op) {
+    Op *copy = op_append(builder, op->code, op->operands, op->operand_count, op->result_count);
+    copy->range = op->range;
+    copy->call = op->call;
+    copy->results[0]->type = op->results[0]->type;
+    copy->results[0]->name = op->results[0]->name;
+    copy->results[0]->range = op->results[0]->range;
+    return copy->results[0];
+}
+
 /// Copies an address into the branches that alone use it. True where nothing is left to use the original.
 static bool sink_into_branches(Function *function, Op *op, Map *readers) {
     const OpList *users = value_readers(readers, op->results[0]);
@@ -388,7 +399,8 @@ static bool sink_into_branches(Function *function, Op *op, Map *readers) {
                                .range = op->range,
                                .call = op->call};
             Map values = map_new(function->arena);
-            copy = op_clone(&builder, op, &values)->results[0];
+            copy = op->code == OP_ITEM ? item_here(&builder, op)
+                                       : op_clone(&builder, op, &values)->results[0];
             map_set_pointer(&copies, branch, copy);
             readers_add(function->arena, readers, copy->op);
         }
@@ -398,12 +410,16 @@ static bool sink_into_branches(Function *function, Op *op, Map *readers) {
     return users->count > 0;
 }
 
-/// An address, or a number made of the type that a pointer's elements have: neither is there where the pointer is None.
-static bool asks_a_pointer(const Op *op) {
+/// An address, a number made of the type that a pointer's elements have, an item of a tuple that a launch passes: none is there where
+/// the pointer, or the tuple beside it, is None.
+static bool asks_what_may_be_none(const Op *op) {
     if (op->result_count != 1 || op->region_count || !op_is_pure(op)) return false;
     const Type *type = &op->results[0]->type;
     bool is_of_pointer = op->code == OP_CAST && type->element.code == DTYPE_OF_PARAMETER;
-    return (type->kind == TYPE_POINTER && op->code != OP_UNDEFINED) || is_of_pointer;
+    const Value *tuple = op->code == OP_ITEM ? op->operands[0] : NULL;
+    bool is_of_launch = tuple && !tuple->op && tuple->region && !tuple->region->parent;
+    return (type->kind == TYPE_POINTER && op->code != OP_UNDEFINED) || is_of_pointer ||
+           is_of_launch;
 }
 
 /// True where something was moved.
@@ -413,7 +429,7 @@ static bool sink_region(Function *function, Region *region, Map *readers) {
         previous = op->previous;
         for (int r = 0; r < op->region_count; r++)
             moves |= sink_region(function, op->regions[r], readers);
-        if (!asks_a_pointer(op) || !sink_into_branches(function, op, readers)) continue;
+        if (!asks_what_may_be_none(op) || !sink_into_branches(function, op, readers)) continue;
         readers_drop(readers, op);
         op_remove(op);
         moves = true;

@@ -230,7 +230,8 @@ static intptr_t is_from_memory(ValueWalk *walk, const Value *value) {
     if (loop) {  // counted or carried by a loop: what it starts with
         int first = loop->code == OP_WHILE ? 0 : 3, shift = loop->code == OP_WHILE ? 0 : 1;
         if (!op_is_loop(loop->code)) return true;
-        return value->index >= shift && walk_ask(walk, loop->operands[first + value->index - shift]);
+        return value->index >= shift &&
+               walk_ask(walk, loop->operands[first + value->index - shift]);
     }
     if (!op) return false;
     if (op->region_count || op_rows[op->code].effects & EFFECT_READS) return true;

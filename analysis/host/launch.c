@@ -273,10 +273,13 @@ static Str key_of(Arena *arena, const Asked *asked) {
     buffer_printf(&key, "%" PRIu64 " %d %d%d%d %d %" PRIx64 " ", policy->seed, policy->variant,
                   policy->keep_blocks, policy->divide_blocks, policy->keeps_lengths, policy->sizes,
                   asked->own_lengths);
-    for (LIST_EACH(int, i, asked->uses))
-        buffer_printf(&key, "%d%c%c%d", asked->uses.items[i].kind,
-                      asked->uses.items[i].is_length ? 'l' : ' ',
-                      asked->uses.items[i].is_address ? 'a' : ' ', asked->uses.items[i].divisor);
+    for (LIST_EACH(int, i, asked->uses)) {
+        const KernelUse *use = &asked->uses.items[i];
+        buffer_printf(&key, "%d%c%c%d", use->kind, use->is_length ? 'l' : ' ',
+                      use->is_address ? 'a' : ' ', use->divisor);
+        for (int k = 0; k < use->text_count; k++)
+            buffer_printf(&key, "\"%.*s\"", STR_ARGS(use->texts[k]));
+    }
     return (Str){buffer_text(&key), key.size};
 }
 

@@ -84,7 +84,19 @@ static bool is_tensor(const HostValue *value) {
 /// What an undecided host value has to be, by how the lowered kernel uses the parameter.
 static KernelUse use_of(const Host *host, int index) {
     return index < host->uses.count ? host->uses.items[index]
-                                    : (KernelUse){INPUT_UNDECIDED, false, -1, false};
+                                    : (KernelUse){.kind = INPUT_UNDECIDED, .divisor = -1};
+}
+
+/// A text of the caller's that nothing is known of: one of those that the kernel asks for, another for another choice.
+static void choose_text(Host *host, const KernelUse *use, HostInput *input) {
+    if (input->kind != INPUT_STRING || input->constant.string.size || !use->text_count) return;
+    int choice = 0;
+    for (int among = 1; among < use->text_count; among *= 2)
+        choice = 2 * choice + host_flag_bit(host);
+    Str text = use->texts[choice % use->text_count];
+    if (!text.size) return;
+    input->constant = constant_of_string(str_from(str_dup(host->arena, text)));
+    host->is_changed = true;
 }
 
 static const HostValue *settle(Host *host, int index, const HostValue *value) {
@@ -96,6 +108,10 @@ static const HostValue *settle(Host *host, int index, const HostValue *value) {
             host_decide(host, value->input, kind);
         else if (scalar && (kind == INPUT_INT || kind == INPUT_FLOAT))
             host_want(host, value, kind);
+    }
+    if (value->kind == HOST_INPUT) {
+        const KernelUse use = use_of(host, index);
+        choose_text(host, &use, value->input);
     }
     if (value->kind == HOST_INPUT && value->input->is_optional && use_of(host, index).is_address)
         host_require(host, host_input_property(host, HOST_IS_NONE, value->input, 0), false,

@@ -1,12 +1,23 @@
 // One walk over a kernel: which parameters are flags, numbers, texts, lengths of ranges.
 #include "analysis/host/parameter_uses.h"
 
+#include <string.h>
+
 typedef struct Seen {
     int index;    // of the parameter
     int divisor;  // the parameter that it is divided by, -1: none
     bool as_flag, as_number, as_length, as_address;
     const Constant *compared;
+    Str texts[LAUNCH_MOST_TEXTS];
+    int text_count;
 } Seen;
+
+static void see_text(Seen *seen, const Constant *constant) {
+    if (constant->kind != CONSTANT_STRING || seen->text_count == LAUNCH_MOST_TEXTS) return;
+    for (int i = 0; i < seen->text_count; i++)
+        if (str_equal(seen->texts[i], constant->string)) return;
+    seen->texts[seen->text_count++] = constant->string;
+}
 
 static void see(Seen *seen, const Op *op, int operand) {
     seen->as_length |= op->code == OP_ARANGE && operand == 1;
@@ -20,7 +31,9 @@ static void see(Seen *seen, const Op *op, int operand) {
     case OP_EQ:
     case OP_NE: {
         const Value *other = op->operands[1 - (operand > 1 ? 1 : operand)];
-        if (other && other->constant) seen->compared = other->constant;
+        if (!other || !other->constant) break;
+        seen->compared = other->constant;
+        see_text(seen, other->constant);
         break;
     }
     default: seen->as_number = true;
@@ -111,7 +124,8 @@ KernelUses parameter_uses(Arena *arena, const Function *function) {
     region_walk(function->body, visit_op, &parameters);
     for (int i = 0; i < function->parameter_count; i++) {
         KernelUse use = {kind_of(&function->parameters[i], &seen[i]), seen[i].as_length,
-                         seen[i].divisor, seen[i].as_address};
+                         seen[i].divisor, seen[i].as_address, .text_count = seen[i].text_count};
+        memcpy(use.texts, seen[i].texts, sizeof use.texts);
         LIST_PUSH(arena, &uses, use);
     }
     return uses;

@@ -63,7 +63,7 @@ HostInput *host_input(Host *host, const char *name) {
     return input;
 }
 
-static bool flag_bit(Host *host) {
+bool host_flag_bit(Host *host) {
     int bit = host->flag_count++;
     return bit < 31 && (host->policy.variant >> bit & 1) != 0;
 }
@@ -84,7 +84,7 @@ void host_decide(Host *host, HostInput *input, HostInputKind kind) {
         input->constant = constant_of_float(0.5 + 0.125 * (double)choose(host, input, 1, 4));
         break;
     case INPUT_BOOL: {
-        bool on = flag_bit(host);
+        bool on = host_flag_bit(host);
         input->constant = constant_of_bool(on);
         break;
     }
@@ -163,7 +163,7 @@ void host_default(Host *host, HostInput *input, Str annotation, const HostValue 
     if (optional) {
         input->is_optional = true;
         input->kind_when_given = kind;
-        if (!flag_bit(host)) input->kind = INPUT_NONE;
+        if (!host_flag_bit(host)) input->kind = INPUT_NONE;
     }
     host->is_changed = changed;
     if (!value || !value->is_concrete || value->constant.kind == CONSTANT_NONE) return;

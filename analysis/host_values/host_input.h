@@ -9,6 +9,8 @@ HostInput *host_input(Host *host, const char *name);
 void host_decide(Host *host, HostInput *input, HostInputKind kind);
 /// The undecided inputs that the value is made of are integers (used as a size, a count, an index) or of the kind given.
 void host_want(Host *host, const HostValue *value, HostInputKind kind);
+/// The next flag of the policy's variant: an input of two values takes one of them by it, another flag for each.
+bool host_flag_bit(Host *host);
 void host_set_rank(Host *host, HostInput *input, int rank);
 /// Notes that the host code looks at this size, when it is one; returns it.
 const HostValue *host_look_at(const HostValue *size);

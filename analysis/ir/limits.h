@@ -86,6 +86,8 @@ enum {
     ZIP_MOST_SEQUENCES = 8,
     /// Whole numbers that launches choose between for a constexpr, and digits of one. Beyond: any number may be passed.
     LAUNCH_MOST_VALUES = 4,
+    // texts that a kernel compares a parameter with, such as "left" and "right"; of more some are not tried
+    LAUNCH_MOST_TEXTS = 8,
     NUMBER_MOST_DIGITS = 10,
     /// Conditions that a launch decides, under each of which a kernel's accesses are looked at. Of others a case knows nothing.
     FLAGS_MOST = 3,

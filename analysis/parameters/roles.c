@@ -270,6 +270,11 @@ static bool visit_roles(void *context, Op *op) {
             role_add(roles, op->operands[i], role & ROLES_OF_NUMBERS);
         roles_of_mates(roles, op);
         return true;
+    case OP_SPLIT:  // its halves
+        for (int i = 0; i < op->result_count; i++)
+            role_add(roles, op->operands[0],
+                     role_of(roles, op->results[i]) & (ROLE_POINTER | ROLES_OF_NUMBERS));
+        return true;
     case OP_JOIN:
     case OP_CAT:
     case OP_INTERLEAVE:

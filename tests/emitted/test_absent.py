@@ -168,3 +168,38 @@ def test_one_output_has_no_conditions(tmp_path: Path) -> None:
     )
     assert "set_materialize_grads" not in text
     assert "dy is not None" not in text
+
+
+ABSENT_STRIDES = """@triton.jit
+def residual(x, x_stride, r, r_stride, w, w_stride, y, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    cols = tl.arange(0, BLOCK)
+    mask = cols < n
+    u = tl.load(x + row * x_stride[0] + cols * x_stride[1], mask=mask, other=0.0)
+    if r is not None:
+        u += tl.load(r + row * r_stride[0] + cols * r_stride[1], mask=mask, other=0.0)
+    v = u * tl.rsqrt(tl.sum(u * u) / n + 1e-5)
+    if w is not None:
+        v *= tl.load(w + cols * w_stride[0], mask=mask, other=0.0)
+    tl.store(y + row * n + cols, v, mask=mask)
+
+
+def run(x, r: torch.Tensor | None, w: torch.Tensor | None):
+    y = torch.empty_like(x)
+    residual[(x.shape[0],)](
+        x, x.stride(), r, None if r is None else r.stride(), w, None if w is None else w.stride(),
+        y, x.shape[1], BLOCK=16
+    )
+    return y
+"""
+
+
+def test_strides_of_an_absent_tensor_are_not_read(tmp_path: Path) -> None:
+    """Triton compiles no item of None: strides stay below the question for their tensor."""
+    text = proved_module(tmp_path, HEAD + ABSENT_STRIDES)
+    backward = text[text.index("def residual_backward") :].split("\nclass ")[0]
+    lines = backward.split("\n")
+    for line in lines:
+        indent = len(line) - len(line.lstrip())
+        if "r_stride[" in line or "w_stride[" in line:
+            assert indent > 4, backward

@@ -158,6 +158,56 @@ TEST(lengths_of_the_kernels_own) {
     arena_free(arena);
 }
 
+/// A text of which the launcher says nothing is one that the kernel asks for, another under another variant.
+TEST(texts_that_the_kernel_asks_for) {
+    const char *text = "import triton\nimport triton.language as tl\n"
+                       "@triton.jit\n"
+                       "def kernel(x, y, SIDE: tl.constexpr, BLOCK: tl.constexpr):\n"
+                       "    at = tl.arange(0, BLOCK)\n"
+                       "    if SIDE == 'left':\n"
+                       "        tl.store(y + at, tl.load(x + at))\n"
+                       "    elif SIDE == 'right':\n"
+                       "        tl.store(y - at, tl.load(x + at))\n"
+                       "def run(x, y, side: str, other: str = 'left'):\n"
+                       "    kernel[(1,)](x, y, side, BLOCK=64)\n"
+                       "    kernel[(1,)](x, y, other, BLOCK=64)\n";
+    Arena *arena = arena_new();
+    Diagnostics diagnostics = {.arena = arena};
+    Module *module = module_build(arena, source_new(arena, "", str_from(text)), NULL, &diagnostics);
+    const Function *function =
+        lower_kernel(arena, module->launches.items[0].kernel, &(LowerOptions){0}, &diagnostics);
+    static const char *const expected[2][2] = {{"right", "left"}, {"left", "left"}};
+    for (int launch = 0; launch < 2; launch++)
+        for (int variant = 0; variant < 2; variant++) {
+            HostPolicy policy = {.function = function, .variant = variant};
+            const HostValue *side =
+                host_launch(module, &module->launches.items[launch], &policy)->arguments[2].value;
+            CHECK(side->is_concrete && side->constant.kind == CONSTANT_STRING);
+            CHECK(str_is(side->constant.string, expected[launch][variant]));
+        }
+    module_release(module);
+    arena_free(arena);
+}
+
+TEST(padded_tensors_are_longer) {
+    Case it = evaluate(PRELUDE "import torch.nn.functional as F\n"
+                               "def run(a):\n"
+                               "    rows, cols = a.shape\n"
+                               "    b = F.pad(a, (1, 2, 0, triton.cdiv(rows, 16) * 16 - rows))\n"
+                               "    c = torch.nn.functional.pad(a, [0, 3])\n"
+                               "    kernel[(rows,)](b, c, b.stride(0), c.numel(), BLOCK=16)\n");
+    CHECK(it.launch->is_reached && it.concrete->is_complete);
+    const ConcreteArgument *b = &it.concrete->arguments[0], *c = &it.concrete->arguments[1];
+    CHECK_EQ_INT(b->dims[0] % 16, 0);
+    CHECK_EQ_INT(b->dims[1], c->dims[1]);
+    CHECK_EQ_INT(b->strides[0], b->dims[1]);
+    CHECK(b->dims[0] > it.concrete->grid[0]);
+    CHECK_EQ_INT(c->dims[0], it.concrete->grid[0]);
+    CHECK_EQ_INT(number_of(&it, 3), c->dims[0] * c->dims[1]);
+    CHECK(b->buffer != c->buffer);
+    done(it);
+}
+
 /// A launch of some thousand programs: heads and chunks only number them, and a few of each show as much. What blocks walk stays.
 TEST(sizes_that_only_count_programs) {
     const char *text =
@@ -511,7 +561,8 @@ TEST(as_many_strides_are_spread_as_the_kernel_takes) {
 TEST_MAIN(TEST_ROW(shapes_and_strides), TEST_ROW(views_share_memory),
           TEST_ROW(sizes_that_are_left_over_are_positive),
           TEST_ROW(calls_that_write_give_the_tensor_itself), TEST_ROW(grid_of_meta_parameters),
-          TEST_ROW(lengths_of_the_kernels_own), TEST_ROW(sizes_that_only_count_programs),
+          TEST_ROW(lengths_of_the_kernels_own), TEST_ROW(texts_that_the_kernel_asks_for),
+          TEST_ROW(padded_tensors_are_longer), TEST_ROW(sizes_that_only_count_programs),
           TEST_ROW(sizes_that_divide_each_other_count_programs), TEST_ROW(conditions_are_met),
           TEST_ROW(contradiction_is_not_reached), TEST_ROW(equal_names_are_equal_sizes),
           TEST_ROW(helpers_and_methods), TEST_ROW(optional_argument_by_variant),

@@ -383,6 +383,25 @@ def lookup(t, x):
     assert [(entry["status"], entry["reason"]) for entry in entries] == [("proved", "")] * 2
 
 
+HALVES = HEADER + """
+@triton.jit
+def samples(image_ptr, sizes_ptr, y_ptr, C: tl.constexpr, L: tl.constexpr):
+    levels = tl.arange(0, L)
+    lanes = tl.arange(0, C)
+    sizes = tl.load(sizes_ptr + levels[:, None] * 2 + tl.arange(0, 2)[None, :])
+    h, w = tl.split(sizes)
+    x = tl.load(image_ptr + (h * w)[:, None] * C + lanes[None, :])
+    tl.store(y_ptr + levels[:, None] * C + lanes[None, :], x)
+"""
+
+
+def test_halves_that_are_places_are_integers(workspace: Workspace) -> None:
+    workspace.write({"a.py": HALVES})
+    done = workspace.tad("--check", "a.py", "--grad", "-f", "json")
+    (kernel,) = json.loads(done.stdout)["kernels"]
+    assert kernel["status"] == "proved", kernel["reason"]
+
+
 def test_what_counts_is_guessed_as_an_integer(workspace: Workspace) -> None:
     """A divisor of indices and an offset beside what was a float before are no scales."""
     workspace.write({"a.py": COUNTED})

@@ -71,7 +71,8 @@ def faults_of(row):
         if contents == "COPIED":
             want(bool(torch.isin(result, before).all()), "elements that the operand has not")
     if row["use"] in ("FUNCTION", "BOTH"):
-        want(hasattr(torch, row["name"]), "torch has no such function")
+        functions = (torch, torch.nn.functional)
+        want(any(hasattr(f, row["name"]) for f in functions), "torch has no such function")
     if row["use"] != "FUNCTION":
         want(hasattr(torch.Tensor, row["name"]), "tensors have no such member")
     if storage == "MAY_VIEW" and contents == "COMPUTED":  # of a tensor that has the type already

@@ -10,6 +10,8 @@ typedef struct FlatDigit {
     const Poly *low;
     const Poly *modulus;  // NULL: none
     const Poly *weight;
+    const Poly
+        *repeat;  // divided by this besides, which need not divide the modulus; NULL: by nothing
 } FlatDigit;
 
 enum {
@@ -22,12 +24,14 @@ typedef struct DigitRange {
     const Poly *low;
     const Poly *extent;  // NULL: as many as there are
     const Poly *weight;
+    const Poly *repeat;  // NULL: none
 } DigitRange;
 
 typedef struct DigitSum {
     Arena *arena;
     Former *former;
-    int steps;  // taken so far
+    int steps;        // taken so far
+    bool may_repeat;  // digits of a remainder may be divided by what does not divide its modulus
     Value *parameter;
     Value *number;  // whose digits they are
     FlatDigit digits[ADDRESS_MOST_DIGITS];
@@ -99,9 +103,13 @@ static bool find_digit(const DigitSum *sum, Value *value, Value **number, FlatDi
     }
     const Poly *divisor = fixed_number(sum, value->op->operands[1]);
     if (!divisor || !poly_is_nonnegative(arena, poly_subtract(arena, divisor, one(arena))) ||
-        !find_digit(sum, value->op->operands[0], number, digit))
+        !find_digit(sum, value->op->operands[0], number, digit) || digit->repeat)
         return false;
     const Poly *parts = digit->modulus ? poly_divide_exact(arena, digit->modulus, divisor) : NULL;
+    if (digit->modulus && !parts && sum->may_repeat && value->op->code == OP_FLOORDIV) {
+        digit->repeat = divisor;
+        return true;
+    }
     if (digit->modulus && !parts) return false;
     if (value->op->code == OP_MOD) {
         digit->modulus = divisor;
@@ -208,13 +216,20 @@ static bool take_loops(DigitSum *sum) {
     return true;
 }
 
-static bool find_sum(Arena *arena, Op *access, DigitSum *sum) {
+static bool find_sum_of(Arena *arena, Op *access, bool may_repeat, DigitSum *sum) {
     Value *address = access->operands[0];
-    *sum = (DigitSum){.arena = arena, .former = former_new(arena), .base = poly_constant(arena, 0)};
+    *sum = (DigitSum){.arena = arena,
+                      .former = former_new(arena),
+                      .may_repeat = may_repeat,
+                      .base = poly_constant(arena, 0)};
     if (address->type.kind != TYPE_POINTER) return false;
     sum->number = find_number(sum, address);
     sum->steps = 0;
     return sum->number && add_terms(sum, address, one(arena)) && sum->parameter && take_loops(sum);
+}
+
+static bool find_sum(Arena *arena, Op *access, DigitSum *sum) {
+    return find_sum_of(arena, access, false, sum);
 }
 
 /* ---- the number ---- */
@@ -329,8 +344,10 @@ static bool add_places(const DigitSum *sum, DigitPlaces *places) {
             if (!is_in) continue;
             const Poly *step = poly_divide_exact(arena, place->low, digit->low);
             step = step ? poly_multiply(arena, step, digit->weight) : NULL;
-            if (!step) return false;
+            bool is_other = !poly_is_zero(place->weight) || !poly_equal(place->low, digit->low);
+            if (!step || (is_other && (place->repeat || digit->repeat))) return false;
             place->weight = poly_add(arena, place->weight, step);
+            place->repeat = digit->repeat;
         }
     }
     return places->count && is_one(places->items[0].low);
@@ -496,8 +513,25 @@ int digits_steps(Arena *arena, Op *access, DigitStep *steps, int capacity, const
     DigitPlaces places;
     if (!find_sum(arena, access, &sum) || sum.loop_count || !find_places(&sum, &places)) return -1;
     for (int i = 0; i < places.count && i < capacity; i++)
-        steps[i] = (DigitStep){places.items[i].extent, places.items[i].weight};
+        steps[i] = (DigitStep){.extent = places.items[i].extent, .weight = places.items[i].weight};
     if (base) *base = sum.base;
+    return places.count;
+}
+
+int digits_read_steps(Arena *arena, Op *access, DigitStep *steps, int capacity, const Poly **base,
+                      Value **number, Value **parameter) {
+    DigitSum sum;
+    DigitPlaces places = {.count = 0};
+    if (!find_sum_of(arena, access, true, &sum) || sum.loop_count ||
+        !add_boundary(arena, &places, one(arena)) || !add_places(&sum, &places) ||
+        places.count > capacity)
+        return -1;
+    for (int i = 0; i < places.count; i++)
+        steps[i] =
+            (DigitStep){places.items[i].extent, places.items[i].weight, places.items[i].repeat};
+    *base = sum.base;
+    *number = sum.number;
+    *parameter = sum.parameter;
     return places.count;
 }
 

@@ -17,6 +17,8 @@ bool digits_are_apart(Arena *arena, const FunctionAxes *around, Op *a, Op *b);
 typedef struct DigitStep {
     const Poly *extent;
     const Poly *weight;
+    const Poly *
+        repeat;  // so many digits that follow each other are one step (`digit // repeat`); NULL: each is one
 } DigitStep;
 
 /// The digits of an access's index, the smallest first, up to `capacity` of them, and what is added to them. Their number; -1 where the
@@ -25,6 +27,10 @@ int digits_steps(Arena *arena, Op *access, DigitStep *steps, int capacity, const
 
 /// The number that such an index has the digits of, in no loop, and the parameter that it is of; or NULL.
 Value *digits_number(Arena *arena, Op *access, Value **parameter);
+/// The same as both where several digits may be of one element: a digit may move the address by nothing, by steps of several digits
+/// together, or back (a weight below 0). -1 where the index is not made of digits so.
+int digits_read_steps(Arena *arena, Op *access, DigitStep *steps, int capacity, const Poly **base,
+                      Value **number, Value **parameter);
 /// Whether a value is a quotient or a remainder of the number, `number // low % extent`; `extent` NULL: as many as there are.
 bool digit_read(Arena *arena, Value *value, const Value *number, const Poly **low,
                 const Poly **extent);

@@ -96,6 +96,50 @@ bool launches_cover(const Differentiation *state, const Coordinate *coordinate, 
     return launches.count > 0;
 }
 
+static bool launch_passes_product(const Differentiation *state, const HostLaunch *launch,
+                                  const Poly *whole, const Poly *a, const Poly *b) {
+    const PassedNumber product = number_passed(state, launch, whole),
+                       factors[] = {number_passed(state, launch, a),
+                                    number_passed(state, launch, b)};
+    if (!is_operation(product.value, HOST_OP_MULTIPLY)) return false;
+    for (int i = 0; i < 2; i++)
+        if (is_number_passed(product.value->items[0], &factors[i]) &&
+            is_number_passed(product.value->items[1], &factors[1 - i]))
+            return true;
+    return false;
+}
+
+bool launches_pass_product(const Differentiation *state, const Poly *whole, const Poly *a,
+                           const Poly *b) {
+    if (!state->primal->definition) return false;
+    HostLaunches launches = host_launches(state->arena, state->primal->definition, state->primal);
+    for (LIST_EACH(int, i, launches))
+        if (!launch_passes_product(state, launches.items[i], whole, a, b)) return false;
+    return launches.count > 0;
+}
+
+enum { MOST_OF_FEW = 32 };
+
+static bool is_few(const PassedNumber *number) {
+    if (number->is_number) return number->number <= MOST_OF_FEW;
+    if (!number->value) return false;
+    if (number->value->kind == HOST_CONSTANT && number->value->constant.kind == CONSTANT_INT)
+        return number->value->constant.integer <= MOST_OF_FEW;
+    return number->value->kind == HOST_INPUT;
+}
+
+bool launches_pass_few(const Differentiation *state, const Poly *number) {
+    int64_t known;
+    if (poly_is_constant(number, &known)) return known <= MOST_OF_FEW;
+    if (!state->primal->definition) return false;
+    HostLaunches launches = host_launches(state->arena, state->primal->definition, state->primal);
+    for (LIST_EACH(int, i, launches)) {
+        const PassedNumber passes = number_passed(state, launches.items[i], number);
+        if (!is_few(&passes)) return false;
+    }
+    return launches.count > 0;
+}
+
 bool launches_pass_positive(const Differentiation *state, const Value *atom) {
     int index = parameter_of(state, atom);
     if (index < 0 || !state->primal->definition) return false;

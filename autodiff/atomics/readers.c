@@ -14,6 +14,12 @@ Value *conditions_both(Builder *b, Value *a, Value *also) {
     return a && also ? build_binary(b, OP_AND, a, also) : a ? a : also;
 }
 
+Value *zeros_added(Builder *b, const Op *op) {
+    Type type = op->operands[0]->type;
+    Value *shape = build_shape(b, type), *element = build_dtype(b, op->operands[1]->type.element);
+    return shape ? build_ternary(b, OP_FULL, shape, build_float(b, 0.0), element) : NULL;
+}
+
 /// Along which of its axes a tile of numbers counts lanes that the coordinate numbers, each one more than the one before: the only axis, or
 /// that of the tile that is added, where the others have one element (`lanes[:, None]`). -1: along none.
 static int axis_along(const Coordinate *coordinate, const Type *type, const Affine *form) {

@@ -45,6 +45,8 @@ bool value_has_coordinate(Arena *arena, const Coordinate *coordinate, const Valu
 /// What the reader has in the value's place; the value itself where that is the same. NULL where it cannot be made: it has to be made of
 /// loads and of operations element by element, and of loops of these.
 Value *reader_value(OtherReader *reader, Value *value);
+/// A tile of zeros like what the op adds. NULL where its shape is not known.
+Value *zeros_added(Builder *b, const Op *op);
 /// Both conditions; one of them may be NULL.
 Value *conditions_both(Builder *b, Value *a, Value *also);
 

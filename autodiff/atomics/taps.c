@@ -342,17 +342,11 @@ static Value *sum_over_loops(const TapWriting *writing, OtherReader *reader, con
     return result;
 }
 
-static Value *zeros_for(Builder *b, const Op *op) {
-    Type type = op->operands[0]->type;
-    Value *shape = build_shape(b, type), *element = build_dtype(b, op->operands[1]->type.element);
-    return shape ? build_ternary(b, OP_FULL, shape, build_float(b, 0.0), element) : NULL;
-}
-
 static Value *add_read(const TapWriting *writing, Builder *b, const TapRead *read, Value *sum) {
     OtherReader reader = reader_at(writing, b, read);
     if (read->depth) {
         const Op *op = read->statement->op;
-        Value *zeros = zeros_for(b, op);
+        Value *zeros = zeros_added(b, op);
         if (!zeros || zeros->type.rank == 0) return NULL;
         zeros->name = op->operands[1]->name;
         Value *all = sum_over_loops(writing, &reader, read, 0, zeros);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "analysis/addresses/affine_axes.h"
 #include "analysis/build/infer.h"
 #include "analysis/build/value_poly.h"
 #include "autodiff/addresses/place.h"
@@ -118,6 +119,17 @@ bool add_range(ElementRanges *cover, const char *step, const char *length) {
     return true;
 }
 
+/// Of digits that move the address back, the step onwards. What the last of `count` digits is at is added to the base.
+static const Poly *turned_step(const StoredSearch *coverage, const Poly *step, const Poly *count,
+                               ElementRanges *cover) {
+    Arena *arena = coverage->arena;
+    const Poly *onwards = poly_subtract(arena, poly_constant(arena, 0), step);
+    if (!count || !poly_is_nonnegative(arena, onwards)) return step;
+    const Poly *last = poly_subtract(arena, count, poly_constant(arena, 1));
+    cover->base = poly_add(arena, cover->base, poly_multiply(arena, step, last));
+    return onwards;
+}
+
 /// The range that the cuts from `first` on with the same digits leave.
 static bool range_of_cuts(StoredSearch *coverage, int first, bool *done, ElementRanges *cover) {
     const MaskCut *cut = &coverage->cuts[first];
@@ -142,7 +154,16 @@ static bool range_of_cuts(StoredSearch *coverage, int first, bool *done, Element
             length = arena_printf(coverage->arena, "min(%s, %s)", length, bound);
         is_met = is_met || reaches;
     }
-    return add_range(cover, poly_text(coverage, chain.step), length);
+    const Poly *step = turned_step(coverage, chain.step, cut->bound, cover);
+    bool is_whole = strcmp(length, poly_text(coverage, cut->bound)) == 0;
+    if (step != chain.step && !is_whole) {  // from the end on: all of it counts, or nothing
+        const char *bound = factor_text(coverage, cut->bound);
+        const char *all =
+            bound ? arena_printf(coverage->arena, "min(max(%s - %s + 1, 0), 1)", length, bound)
+                  : NULL;
+        if (!add_range(cover, "0", all)) return false;
+    }
+    return add_range(cover, poly_text(coverage, step), length);
 }
 
 static bool cover_ranges(StoredSearch *coverage, ElementRanges *cover) {
@@ -168,7 +189,8 @@ static bool cover_ranges(StoredSearch *coverage, ElementRanges *cover) {
             if (is_loop && !is_lane && may_be_empty) return false;
             continue;
         }
-        if (!add_range(cover, poly_text(coverage, digit->weight),
+        const Poly *step = turned_step(coverage, digit->weight, digit->extent, cover);
+        if (!add_range(cover, poly_text(coverage, step),
                        digit->extent ? poly_text(coverage, digit->extent) : digit->count))
             return false;
     }

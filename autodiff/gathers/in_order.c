@@ -2,6 +2,7 @@
 #include "autodiff/gathers/in_order.h"
 
 #include "analysis/addresses/affine.h"
+#include "analysis/addresses/affine_axes.h"
 #include "analysis/build/build.h"
 #include "analysis/build/value_poly.h"
 #include "autodiff/addresses/digits.h"
@@ -17,7 +18,10 @@ typedef struct OrderedPlace {
     const Poly *weight;        // what one of it moves the address by
     const Poly *size;          // how many the input has along it; NULL of the coarsest
     const Poly *shift;         // what is added to it
-    Value *digit;              // as computed from the input's number
+    const Poly
+        *repeat;   // so many that follow each other read one element; NULL: each reads its own
+    bool is_back;  // counted from the other end
+    Value *digit;  // as computed from the input's number; of those that repeat, the first
 } OrderedPlace;
 
 typedef struct Ordering {
@@ -27,6 +31,9 @@ typedef struct Ordering {
     Value *number;
     OrderedPlace places[MOST_PLACES];
     int count;
+    OrderedPlace idle[MOST_PLACES];  // digits that the address does not depend on
+    int idle_count;
+    bool sums;            // several digits of the output read one element
     const Poly *base;     // what is added to the digits
     const Poly *end;      // of the output's numbers
     bool is_other;        // the order of the input is another one, or its size
@@ -45,7 +52,8 @@ typedef struct PlainUse {
 static bool visit_use(void *context, Op *op) {
     PlainUse *use = context;
     int effects = op_rows[op->code].effects;
-    bool is_store = op->code == OP_STORE, is_load = op->code == OP_LOAD;
+    bool is_store = op->code == OP_STORE || op->code == OP_ATOMIC_ADD,
+         is_load = op->code == OP_LOAD;
     if (op->region_count || (effects & EFFECT_ORDERED)) use->is_plain = false;
     if ((effects & (EFFECT_READS | EFFECT_WRITES | EFFECT_ATOMIC)) && !is_store && !is_load)
         use->is_plain = false;
@@ -66,22 +74,49 @@ static bool is_gradient(const Differentiation *state, const Value *parameter) {
 
 /* ---- the digits ---- */
 
+static bool poly_is_constexpr(const Poly *number) {
+    for (int t = 0; t < number->count; t++)
+        for (int i = 0; i < number->terms[t].atom_count; i++)
+            if (!number->terms[t].atoms[i]->type.is_constexpr) return false;
+    return true;
+}
+
+/// A digit that moves the address back, as the one that is counted from the other end.
+static bool turn_place(Ordering *ordering, OrderedPlace *place) {
+    Arena *arena = ordering->arena;
+    if (poly_is_nonnegative(arena, place->weight)) return true;
+    if (!place->extent) return false;
+    const Poly *last = poly_subtract(arena, place->extent, poly_constant(arena, 1));
+    ordering->base = poly_add(arena, ordering->base, poly_multiply(arena, place->weight, last));
+    place->weight = poly_subtract(arena, poly_constant(arena, 0), place->weight);
+    place->is_back = ordering->is_other = true;
+    return poly_is_nonnegative(arena, place->weight);
+}
+
+/// Which digits of the output's number the address has, and which it has not. False where it is not made of them.
 static bool find_places(Ordering *ordering) {
     DigitStep steps[MOST_PLACES];
     Arena *arena = ordering->arena;
-    int count = digits_steps(arena, ordering->store, steps, MOST_PLACES, &ordering->base);
-    if (count < 2 || count > MOST_PLACES) return false;
+    int count = digits_read_steps(arena, ordering->store, steps, MOST_PLACES, &ordering->base,
+                                  &ordering->number, &ordering->parameter);
+    if (count < 2) return false;
     const Poly *low = poly_constant(arena, 1);
     for (int i = 0; i < count; i++) {
         if (!low) return false;
-        ordering->places[i] = (OrderedPlace){.low = low,
-                                             .extent = steps[i].extent,
-                                             .weight = steps[i].weight,
-                                             .shift = poly_constant(arena, 0)};
+        OrderedPlace place = {.low = low,
+                              .extent = steps[i].extent,
+                              .weight = steps[i].weight,
+                              .repeat = steps[i].repeat,
+                              .shift = poly_constant(arena, 0)};
         low = steps[i].extent ? poly_multiply(arena, low, steps[i].extent) : NULL;
+        if (!turn_place(ordering, &place) || (place.is_back && place.repeat)) return false;
+        ordering->sums |= place.repeat || poly_is_zero(place.weight);
+        if (poly_is_zero(place.weight))
+            ordering->idle[ordering->idle_count++] = place;
+        else
+            ordering->places[ordering->count++] = place;
     }
-    ordering->count = count;
-    return true;
+    return ordering->count > 0;
 }
 
 /// Whether the digits from `from` on move the address by multiples of what digit `at` moves it by.
@@ -130,8 +165,27 @@ static bool find_shifts(Ordering *ordering) {
 }
 
 /// Whether the input has as many along a digit as the output, and at the same numbers.
-static bool is_plain(const OrderedPlace *place) {
-    return !place->extent || (poly_equal(place->extent, place->size) && poly_is_zero(place->shift));
+static bool is_plain(const Ordering *ordering, const OrderedPlace *place) {
+    if (!place->extent) return !place->repeat;
+    if (!poly_is_zero(place->shift)) return false;
+    return place->repeat
+               ? launches_pass_product(ordering->state, place->extent, place->size, place->repeat)
+               : poly_equal(place->extent, place->size);
+}
+
+/// Whether so few digits read one element that one lane may add them up.
+static bool sums_are_short(const Ordering *ordering) {
+    for (int i = 0; i < ordering->count; i++) {
+        const Poly *repeat = ordering->places[i].repeat;
+        if (repeat && (!poly_is_constexpr(repeat) || !launches_pass_few(ordering->state, repeat)))
+            return false;
+    }
+    for (int i = 0; i < ordering->idle_count; i++) {
+        const Poly *extent = ordering->idle[i].extent;
+        if (!extent || !poly_is_constexpr(extent) || !launches_pass_few(ordering->state, extent))
+            return false;
+    }
+    return true;
 }
 
 /* ---- the mask ---- */
@@ -219,7 +273,9 @@ static bool masks_fit(Ordering *ordering) {
     if (!mask) return false;
     list_terms(ordering, mask);
     for (int i = 0; i < ordering->count; i++)
-        if (!is_plain(&ordering->places[i]) && !take_bounds(ordering, &ordering->places[i]))
+        if (!is_plain(ordering, &ordering->places[i]) &&
+            (ordering->places[i].is_back || ordering->places[i].repeat ||
+             !take_bounds(ordering, &ordering->places[i])))
             return false;
     return find_end(ordering);
 }
@@ -254,6 +310,12 @@ static void compute_digits(Ordering *ordering, Builder *b, Value *element) {
         rest = build_binary(b, OP_FLOORDIV, rest, size);
         if (!poly_is_zero(place->shift))
             place->digit = build_binary(b, OP_SUB, place->digit, build_poly(b, place->shift));
+        const Poly *last =
+            poly_subtract(ordering->arena, place->size, poly_constant(ordering->arena, 1));
+        if (place->is_back)
+            place->digit = build_binary(b, OP_SUB, build_poly(b, last), place->digit);
+        if (place->repeat)
+            place->digit = build_binary(b, OP_MUL, place->digit, build_poly(b, place->repeat));
     }
 }
 
@@ -262,7 +324,7 @@ static Value *digits_within(const Ordering *ordering, Builder *b) {
     Value *mask = NULL;
     for (int i = 0; i < ordering->count; i++) {
         const OrderedPlace *place = &ordering->places[i];
-        if (is_plain(place)) continue;
+        if (is_plain(ordering, place)) continue;
         Value *above = build_binary(b, OP_GE, place->digit, build_int(b, 0)),
               *below = build_binary(b, OP_LT, place->digit, build_poly(b, place->extent));
         Value *within = build_binary(b, OP_AND, above, below);
@@ -295,8 +357,10 @@ static bool visit_mask(void *context, Op *op) {
 
 static Value *compute_number(const Ordering *ordering, Builder *b) {
     Value *number = NULL;
-    for (int i = 0; i < ordering->count; i++) {
-        const OrderedPlace *place = &ordering->places[i];
+    for (int i = 0; i < ordering->count + ordering->idle_count; i++) {
+        const OrderedPlace *place =
+            i < ordering->count ? &ordering->places[i] : &ordering->idle[i - ordering->count];
+        if (!place->digit) continue;
         Value *share = build_binary(b, OP_MUL, place->digit, build_poly(b, place->low));
         number = number ? build_binary(b, OP_ADD, number, share) : share;
     }
@@ -358,17 +422,110 @@ static bool visit_load(void *context, Op *op) {
 static void find_alike(AlikeLoads *alike) {
     const Ordering *ordering = alike->ordering;
     alike->count = digits_steps(ordering->arena, ordering->store, alike->steps, MOST_PLACES, NULL);
+    if (alike->count < 0) return;
     region_walk(ordering->state->backward->body, visit_load, alike);
 }
 
-static void move_behind(Op *loop) {
-    Op *end = region_terminator(loop->regions[0]);
+/// Puts what stands behind a loop in a region of it.
+static void move_behind(Op *loop, Region *region) {
+    Op *end = region_terminator(region);
     for (Op *op = loop->next, *next; op; op = next) {
         next = op->next;
         bool is_shared = op->result_count == 1 &&
                          (op->results[0]->constant || op->results[0]->type.is_constexpr);
         if (!is_shared) op_move_before(op, end);
     }
+}
+
+/// A loop over digits that read one element, inside of `b`, with the sum that it carries. What it makes of the digit is in `place`.
+static Op *open_sum(Builder *b, OrderedPlace *place, Value **sum, bool is_last) {
+    Value *bounds[] = {build_int(b, 0),
+                       build_poly(b, place->repeat ? place->repeat : place->extent),
+                       build_int(b, 1), *sum};
+    Op *loop = op_append(b, is_last ? OP_STATIC_FOR : OP_FOR, bounds, 4, 0);
+    Type type = bounds[0]->type;
+    type.is_constexpr = is_last;
+    Region *region = op_add_region(b, loop);
+    Value *turn = region_add_argument(b->function, region, type, "turn");
+    *sum = region_add_argument(b->function, region, bounds[3]->type, "total");
+    Builder inside = {.function = b->function, .region = region, .range = b->range};
+    place->digit = place->digit ? build_binary(&inside, OP_ADD, place->digit, turn) : turn;
+    return loop;
+}
+
+/// The loops over all digits that read one element. The innermost one's region in `inside`; the sum behind all of them, which is the outermost's.
+static Value *open_sums(Ordering *ordering, Builder *inside, Value **carried) {
+    Op *loops[2 * MOST_PLACES];
+    OrderedPlace *places[2 * MOST_PLACES];
+    int count = 0;
+    for (int i = 0; i < ordering->count; i++)
+        if (ordering->places[i].repeat) places[count++] = &ordering->places[i];
+    for (int i = 0; i < ordering->idle_count; i++) places[count++] = &ordering->idle[i];
+    Value *sum = zeros_added(inside, ordering->store), *result = NULL;
+    for (int i = 0; i < count; i++) {
+        loops[i] = open_sum(inside, places[i], &sum, i + 1 == count);
+        Value *after = op_append_result(inside->function, loops[i], sum->type);
+        after->name = "total";
+        if (i) {
+            Builder outer = {.function = inside->function, .region = inside->region};
+            op_append(&outer, OP_YIELD, &after, 1, 0);
+        } else {
+            result = after;
+        }
+        *inside = (Builder){
+            .function = inside->function, .region = loops[i]->regions[0], .range = inside->range};
+    }
+    *carried = sum;
+    return result;
+}
+/// What stands in a region computes the digits of one element, and the output's number, in place of its own.
+static void renumber(Ordering *ordering, Region *region, const AlikeLoads *alike, Value *element,
+                     Value *number, Value *within) {
+    Function *function = ordering->state->backward;
+    LoadMasks masks = {function, within};
+    number->name = ordering->number->name;
+    if (within) region_walk(region, visit_mask, &masks);
+    for (LIST_EACH(int, i, alike->loads)) {
+        Op *load = alike->loads.items[i];
+        Builder at = {
+            .function = function, .region = load->parent, .before = load, .range = load->range};
+        op_set_operand(load, 0, build_binary(&at, OP_ADD, alike->parameters.items[i], element));
+    }
+    DigitUses uses = {.ordering = ordering};
+    region_walk(region, visit_digit, &uses);
+    for (LIST_EACH(int, i, uses.found))
+        region_replace_uses(region, uses.found.items[i]->results[0], uses.instead.items[i]);
+    region_replace_uses(region, ordering->number, number);
+}
+
+/// The sum of what all digits that read an element add to it. `mask`: where there is one.
+static Value *sum_in_loops(Ordering *ordering, Op *loop, Builder *inside, const AlikeLoads *alike,
+                           Value *element, Value *within, Value **mask) {
+    Op *store = ordering->store;
+    Value *first = compute_number(ordering, inside), *carried;
+    *mask = build_binary(inside, OP_LT, first, build_poly(inside, ordering->end));
+    Builder inner = *inside;
+    Value *sum = open_sums(ordering, &inner, &carried);
+    Value *number = compute_number(ordering, &inner);
+    Op *end = op_append(&inner, OP_YIELD, &carried, 1, 0);
+    move_behind(loop, inner.region);
+    renumber(ordering, inner.region, alike, element, number, within);
+    inner.before = end;
+    Value *term = store->operands[1], *is_read = access_mask(store);
+    if (within) is_read = is_read ? build_binary(&inner, OP_AND, is_read, within) : within;
+    if (is_read) term = build_ternary(&inner, OP_WHERE, is_read, term, build_float(&inner, 0.0));
+    op_set_operand(end, 0, build_binary(&inner, OP_ADD, carried, term));
+    return sum;
+}
+
+static Value *count_to(Ordering *ordering, Builder *b) {
+    const OrderedPlace *top = &ordering->places[ordering->count - 1];
+    Value *whole = build_poly(b, top->low), *each = build_poly(b, top->weight),
+          *end = build_poly(b, ordering->end);
+    Value *more = build_binary(b, OP_ADD, end, build_binary(b, OP_SUB, whole, build_int(b, 1)));
+    Value *elements = build_binary(b, OP_MUL, build_binary(b, OP_FLOORDIV, more, whole), each);
+    elements->name = "elements";
+    return elements;
 }
 
 static void reorder(Ordering *ordering) {
@@ -380,14 +537,9 @@ static void reorder(Ordering *ordering) {
                  .range = store->range};
     AlikeLoads alike = {.ordering = ordering};
     find_alike(&alike);
-    const OrderedPlace *top = &ordering->places[ordering->count - 1];
-    Value *whole = build_poly(&b, top->low), *each = build_poly(&b, top->weight),
-          *end = build_poly(&b, ordering->end);
-    Value *more = build_binary(&b, OP_ADD, end, build_binary(&b, OP_SUB, whole, build_int(&b, 1)));
-    Value *elements = build_binary(&b, OP_MUL, build_binary(&b, OP_FLOORDIV, more, whole), each);
-    elements->name = "elements";
+    Value *elements = count_to(ordering, &b);
     Op *loop = open_loop(ordering, &b, elements);
-    move_behind(loop);
+    if (!ordering->sums) move_behind(loop, loop->regions[0]);
     Region *body = loop->regions[0];
     Builder inside = {
         .function = function, .region = body, .before = body->first, .range = store->range};
@@ -395,44 +547,60 @@ static void reorder(Ordering *ordering) {
                                 build_poly(&inside, ordering->number->type.dims[0]));
     Value *element = build_binary(&inside, OP_ADD, body->arguments[0], lanes);
     compute_digits(ordering, &inside, element);
-    Value *number = compute_number(ordering, &inside);
-    number->name = ordering->number->name;
-    LoadMasks masks = {function, digits_within(ordering, &inside)};
-    if (masks.within) region_walk(body, visit_mask, &masks);
-    for (LIST_EACH(int, i, alike.loads)) {
-        Op *load = alike.loads.items[i];
-        Builder at = {.function = function, .region = body, .before = load, .range = load->range};
-        op_set_operand(load, 0, build_binary(&at, OP_ADD, alike.parameters.items[i], element));
-    }
-    DigitUses uses = {.ordering = ordering};
-    region_walk(body, visit_digit, &uses);
-    for (LIST_EACH(int, i, uses.found))
-        region_replace_uses(body, uses.found.items[i]->results[0], uses.instead.items[i]);
-    region_replace_uses(body, ordering->number, number);
-    Builder last = {.function = function, .region = body, .before = store, .range = store->range};
+    Value *within = digits_within(ordering, &inside), *value = store->operands[1], *mask = NULL;
+    if (ordering->sums)
+        value = sum_in_loops(ordering, loop, &inside, &alike, element, within, &mask);
+    else
+        renumber(ordering, body, &alike, element, compute_number(ordering, &inside), within);
+    Builder last = {.function = function,
+                    .region = body,
+                    .before = region_terminator(body),
+                    .range = store->range};
     Value *pointers = build_binary(&last, OP_ADD, ordering->parameter, element);
     Value *there = build_binary(&last, OP_LT, element, elements);
-    Value *mask = there;
-    for (LIST_EACH(int, i, ordering->terms))
+    mask = mask ? build_binary(&last, OP_AND, there, mask) : there;
+    for (int i = 0; i < ordering->terms.count && !ordering->sums; i++)
         mask = build_binary(&last, OP_AND, mask, ordering->terms.items[i]);
-    if (masks.within) mask = build_binary(&last, OP_AND, mask, masks.within);
-    build(&last, OP_STORE, (Value *[]){pointers, store->operands[1], mask}, 3);
+    if (within) mask = build_binary(&last, OP_AND, mask, within);
+    build(&last, OP_STORE, (Value *[]){pointers, value, mask}, 3);
     op_remove(store);
 }
 
-void gradient_store_in_order(Differentiation *state) {
+/// Whether the kernel goes through elements in another order than the input's, and all of these are known to the input's.
+static bool plan_order(Ordering *ordering) {
+    Differentiation *state = ordering->state;
     PlainUse use = {.state = state, .is_plain = true};
     region_walk(state->backward->body, visit_use, &use);
-    if (!use.is_plain || !use.store) return;
-    Ordering ordering = {.state = state, .arena = state->arena, .store = use.store};
+    if (!use.is_plain || !use.store) return false;
+    ordering->store = use.store;
+    if (!find_places(ordering) || !ordering->number->op ||
+        ordering->number->op->parent != state->backward->body ||
+        !is_gradient(state, ordering->parameter) || !sort_places(ordering) ||
+        !find_shifts(ordering) || !masks_fit(ordering))
+        return false;
+    for (int i = 0; i < ordering->count; i++)
+        ordering->is_other |= !is_plain(ordering, &ordering->places[i]);
+    return ordering->is_other || ordering->sums;
+}
+
+void gradient_store_in_order(Differentiation *state) {
+    Ordering ordering = {.state = state, .arena = state->arena};
     FunctionAxes axes = function_axes(state->arena, state->backward);
-    ordering.number = digits_number(state->arena, use.store, &ordering.parameter);
-    if (!ordering.number || !ordering.number->op || !is_gradient(state, ordering.parameter) ||
-        ordering.number->op->parent != state->backward->body ||
-        !digits_are_private(state->arena, &axes, use.store) || !find_places(&ordering) ||
-        !sort_places(&ordering) || !find_shifts(&ordering) || !masks_fit(&ordering))
+    if (!plan_order(&ordering) || ordering.sums || ordering.store->code != OP_STORE ||
+        !digits_are_private(state->arena, &axes, ordering.store))
         return;
-    for (int i = 0; i < ordering.count; i++) ordering.is_other |= !is_plain(&ordering.places[i]);
-    if (!ordering.is_other) return;
     reorder(&ordering);
+}
+
+bool gradient_sum_in_order(Differentiation *state, const Op *statement) {
+    Ordering ordering = {.state = state, .arena = state->arena};
+    FunctionAxes axes = function_axes(state->arena, state->backward);
+    for (int axis = 1; axis < PROGRAM_AXES;
+         axis++)  // whose programs would add to the same elements
+        if (axes.programs[axis] || state->stores.unread_axes[axis] == GRID_AXIS_SEVERAL)
+            return false;
+    if (!plan_order(&ordering) || ordering.store != statement || !sums_are_short(&ordering))
+        return false;
+    reorder(&ordering);
+    return true;
 }

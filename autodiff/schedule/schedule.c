@@ -13,6 +13,7 @@
 #include "autodiff/atomics/picked.h"
 #include "autodiff/atomics/taps.h"
 #include "autodiff/atomics/unwrap.h"
+#include "autodiff/gathers/in_order.h"
 #include "autodiff/rewrite/order.h"
 #include "autodiff/schedule/sink.h"
 #include "autodiff/schedule/tile_orders.h"
@@ -201,6 +202,9 @@ static void schedule_group(Differentiation *state, Gradient *gradient, Accumulat
     if (left > 0) count = left;
     gradient->range = group[0].range;
     if (store_neighbours(state, group, count) || store_taps(state, group, count)) return;
+    if (count == 1 && !statement_sharing(state, &group[0]).is_private &&
+        gradient_sum_in_order(state, group[0].op))
+        return;
     Pair *pairs = ARENA_ARRAY(state->arena, Pair, count * count + 1);
     const Op **told_by = ARENA_ARRAY(state->arena, const Op *, count *count + 1);
     for (int i = 0; i < count; i++) {

@@ -75,7 +75,9 @@ ROOMS = {
         "atomics": {"addresses", "rewrite", "state"},
         "sharing": {"addresses", "rewrite", "state"},
         "gathers": {"atomics", "addresses", "rewrite", "state"},
-        "schedule": {"sharing", "atomics", "extents", "tape", "addresses", "rewrite", "state"},
+        "schedule": {
+            *{"sharing", "gathers", "atomics", "extents", "tape", "addresses", "rewrite", "state"},
+        },
         "blocks": {"rewrite", "state"},
         "finiteness": {"tape", "addresses", "rewrite", "state"},
         "stored": {"finiteness", "tape", "addresses", "rewrite", "state"},

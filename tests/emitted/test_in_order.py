@@ -139,3 +139,96 @@ def test_padding_without_an_edge_stays_where_it_is(tmp_path: Path) -> None:
     path = tmp_path / "kernels.py"
     path.write_text(PAD.format(inside=INSIDE.replace(" & (w < W)", "")))
     assert "elements = " not in tad("--backward", "--no-proof", path).stdout
+
+
+ENLARGED = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x, y, H, W, OH, OW, n, S: tl.constexpr, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    w = i % {width}
+    h = i // {width} % {height}
+    plane = i // ({width} * {height})
+    a = tl.load(x + (plane * H + h // S) * W + w // S, mask=i < n, other=0.0)
+    tl.store(y + i, a * a * (w + 1), mask=i < n)
+
+
+def run(x, s=2):
+    planes, H, W = x.shape
+    y = torch.empty(planes, H * s, W * s)
+    n = y.numel()
+    k[(triton.cdiv(n, 16),)](x, y, H, W, H * s, W * s, n, S=s, B=16)
+    return y
+"""
+WIDTHS = {
+    "as the kernel says": {"width": "(W * S)", "height": "(H * S)"},
+    "as the launcher says": {"width": "OW", "height": "OH"},
+}
+
+
+@pytest.mark.parametrize("name", WIDTHS)
+@pytest.mark.parametrize(("shape", "s"), [((2, 3, 5), 2), ((1, 4, 3), 3), ((3, 1, 7), 1)])
+def test_an_enlarged_picture(
+    name: str, shape: tuple, s: int, tmp_path: Path, interpreter: Worker
+) -> None:
+    """A lane of the gradient adds up what is read of its element."""
+    path = tmp_path / "kernels.py"
+    path.write_text(ENLARGED.format(**WIDTHS[name]))
+    text = tad("--backward", "--no-proof", path).stdout
+    assert "atomic" not in text and "in tl.static_range(S):" in text
+    random = np.random.default_rng(10)
+    planes, H, W = shape
+    given = random.uniform(-1, 1, shape)
+    upstream = random.uniform(-1, 1, (planes, H * s, W * s))
+    found = call_function(
+        text, "run", [given, s], wrt=[0], grad_outputs=[upstream], worker=interpreter
+    ).gradients
+    factors = upstream * (np.arange(W * s) + 1)
+    want = 2 * given * factors.reshape(planes, H, s, W, s).sum((2, 4))
+    np.testing.assert_allclose(found[0], want, rtol=1e-6)
+
+
+def test_a_picture_of_another_size_keeps_atomics(tmp_path: Path) -> None:
+    path = tmp_path / "kernels.py"
+    text = ENLARGED.format(**WIDTHS["as the launcher says"])
+    path.write_text(text.replace("W * s)", "W + s)").replace("H * s, W * s, n", "H * s, W + s, n"))
+    assert "atomic_add" in tad("--backward", "--no-proof", path).stdout
+
+
+FLIPPED = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x, y, n, B: tl.constexpr):
+    row = tl.program_id(0)
+    c = tl.program_id(1) * B + tl.arange(0, B)
+    a = tl.load(x + row * n + (n - 1 - c), mask=c < n, other=0.0)
+    tl.store(y + row * n + c, a * a * (c + 1), mask=c < n)
+
+
+def run(x, columns):
+    m, n = x.shape
+    y = torch.zeros(m, n)
+    k[(m, triton.cdiv(columns, 16))](x, y, n, B=16)
+    return y
+"""
+
+
+@pytest.mark.parametrize("columns", [37, 20])
+def test_rows_that_are_turned_over(columns: int, tmp_path: Path, interpreter: Worker) -> None:
+    """All of a row is stored, or, where the grid ends before it does, zeros are there first."""
+    text = proved_module(tmp_path, FLIPPED)
+    assert "(0, min(max(min(programs[1] * B, n) - n + 1, 0), 1))," in text
+    random = np.random.default_rng(11)
+    given, upstream = random.uniform(-1, 1, (3, 37)), random.uniform(-1, 1, (3, 37))
+    found = call_function(
+        text, "run", [given, columns], wrt=[0], grad_outputs=[upstream], worker=interpreter
+    ).gradients
+    read = min(-(-columns // 16) * 16, 37)
+    want = 2 * given * (upstream * (np.arange(37) + 1) * (np.arange(37) < read))[:, ::-1]
+    np.testing.assert_allclose(found[0], want, rtol=1e-6)

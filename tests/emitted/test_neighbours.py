@@ -56,6 +56,13 @@ ATOMICS = {
         "corners": 0,
         "pairs": 0,
     },
+    "repeated.py": {
+        "repeated": 0,
+        "enlarged_some": 1,  # of rows that are as long as a caller says
+        "turned_over": 0,
+        "enlarged_by_batch": 1,  # programs along another axis read the same elements
+        "repeated_parts": 0,
+    },
     "own_slices.py": {
         "one_scale": 0,
         "scale_of_a_row": 0,

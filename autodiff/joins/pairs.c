@@ -103,6 +103,133 @@ static bool are_pair(Pairing *pairing, Op *a, Op *b) {
            b->operands[1]->type.rank == b->operands[0]->type.rank;
 }
 
+/* ---- a tile of twice as many lanes ---- */
+
+enum { MOST_PARTS = 24 };  // of an address or a mask. Beyond: pairs are an axis of their own
+
+/// What makes, of values of the tile with gaps, those of the one without: `2 * lane` becomes `lane`, of twice as many.
+typedef struct Widening {
+    Builder *b;
+    Former *former;
+    int left;  // parts that may still be looked at
+} Widening;
+
+/// What a value moves by along its last axis; NULL where that is not known.
+static const Poly *last_weight(const Widening *widening, Value *value) {
+    Affine form = affine_by(widening->former, value);
+    int rank = value->type.rank;
+    if (!form.known || form.wrapped || (rank && form.rank != rank)) return NULL;
+    return rank ? form.lane[rank - 1] : poly_constant(widening->b->function->arena, 0);
+}
+
+static bool weighs(const Poly *weight, int64_t wanted) {
+    int64_t number;
+    return weight && poly_is_constant(weight, &number) && number == wanted;
+}
+
+/// The same for all lanes of the last axis, with one of them, or without that axis; NULL where it has them spelled out.
+static Value *without_lanes(Value *value) {
+    while (value->op && value->op->code == OP_BROADCAST_TO) value = value->op->operands[0];
+    int64_t one;
+    int rank = value->type.rank;
+    return !rank || (poly_is_constant(value->type.dims[rank - 1], &one) && one == 1) ? value : NULL;
+}
+
+static Value *doubled(const Widening *widening, Value *value) {
+    return build_binary(widening->b, OP_MUL, build_int(widening->b, 2), value);
+}
+
+static bool is_number(const Value *value, int64_t wanted) {
+    int64_t number;
+    return value_is_int(value, &number) && number == wanted;
+}
+
+static Value *widen(Widening *widening, Value *value, bool doubles);
+
+static Value *widen_operands(Widening *widening, const Op *op, bool doubles, int count) {
+    Value *operands[2] = {0};
+    for (int i = 0; i < count; i++)
+        if (!(operands[i] = widen(widening, op->operands[i], doubles))) return NULL;
+    return build(widening->b, op->code, operands, count);
+}
+
+/// The value for lanes of the wide tile, which has 2 * lane and 2 * lane + 1 for each lane. `doubles`: twice the value, which moves by 1,
+/// and 1 more for the second; else the value moves by 2.
+static Value *widen(Widening *widening, Value *value, bool doubles) {
+    Builder *b = widening->b;
+    const Op *op = value->op;
+    const Poly *weight = last_weight(widening, value);
+    if (widening->left-- <= 0 || !weight) return NULL;
+    if (weighs(weight, 0)) {
+        Value *one = without_lanes(value);
+        return one && doubles ? doubled(widening, one) : one;
+    }
+    if (!op || !weighs(weight, doubles ? 1 : 2)) return NULL;
+    switch (op->code) {
+    case OP_ARANGE:
+        if (!doubles || !is_number(op->operands[0], 0)) return NULL;
+        return build_binary(b, OP_ARANGE, doubled(widening, op->operands[0]),
+                            doubled(widening, op->operands[1]));
+    case OP_ADD: return widen_operands(widening, op, doubles, 2);
+    case OP_SUB:
+        return weighs(last_weight(widening, op->operands[1]), 0)
+                   ? widen_operands(widening, op, doubles, 2)
+                   : NULL;
+    case OP_MUL:
+        for (int i = 0; i < 2 && !doubles; i++)
+            if (is_number(op->operands[i], 2) &&
+                weighs(last_weight(widening, op->operands[1 - i]), 1))
+                return widen(widening, op->operands[1 - i], true);
+        return NULL;
+    case OP_BROADCAST_TO: return widen(widening, op->operands[0], doubles);
+    case OP_CAST: {
+        Value *whole = op_keeps_numbers(op) ? widen(widening, op->operands[0], doubles) : NULL;
+        return whole ? build_binary(b, OP_CAST, whole, op->operands[1]) : NULL;
+    }
+    case OP_EXPAND_DIMS: {
+        Value *row = widen(widening, op->operands[0], doubles);
+        return row ? build_binary(b, OP_EXPAND_DIMS, row, op->operands[1]) : NULL;
+    }
+    default: return NULL;
+    }
+}
+
+/// Whether a condition has lanes of the last axis: else it is the same for the wide tile.
+static Value *widen_mask(Widening *widening, Value *mask) {
+    Builder *b = widening->b;
+    const Op *op = mask->op;
+    if (widening->left-- <= 0 || !op) return NULL;
+    Value *same = without_lanes(mask);
+    if (same) return same;
+    switch (op->code) {
+    case OP_AND: {
+        Value *left = widen_mask(widening, op->operands[0]),
+              *right = left ? widen_mask(widening, op->operands[1]) : NULL;
+        return right ? build_binary(b, OP_AND, left, right) : NULL;
+    }
+    case OP_BROADCAST_TO: return widen_mask(widening, op->operands[0]);
+    case OP_EXPAND_DIMS: {
+        Value *row = widen_mask(widening, op->operands[0]);
+        return row ? build_binary(b, OP_EXPAND_DIMS, row, op->operands[1]) : NULL;
+    }
+    case OP_LT:
+    case OP_GE: {  // `2 * lane + 1 < 2 * end` where `lane < end`
+        Value *end = without_lanes(op->operands[1]), *lanes = NULL;
+        if (end && weighs(last_weight(widening, op->operands[0]), 1))
+            lanes = widen(widening, op->operands[0], true);
+        return lanes ? build_binary(b, op->code, lanes, doubled(widening, end)) : NULL;
+    }
+    default: return NULL;
+    }
+}
+
+/// A pair of accesses as one.
+typedef struct PairAccess {
+    Value *pointers, *mask;
+    Value *shape;  // of the wide tile, if it is one; NULL: pairs are an axis of their own
+    Value *halves;
+} PairAccess;
+
 /// `pointers[..., None] + tl.arange(0, 2)`
 static Value *pair_pointers(Builder *b, Value *pointers) {
     int rank = pointers->type.rank;
@@ -117,17 +244,46 @@ static Value *pair_mask(Builder *b, Value *mask, int rank) {
                : mask;
 }
 
+/// The shape of the wide tile, or of the same in pairs.
+static Value *wide_shape(Builder *b, const Type *tile, bool in_pairs) {
+    Value *dims[TYPE_MAX_RANK + 1];
+    int last = tile->rank - 1;
+    for (int i = 0; i < tile->rank; i++)
+        if (!(dims[i] = build_poly(b, tile->dims[i]))) return NULL;
+    if (in_pairs)
+        dims[last + 1] = build_int(b, 2);
+    else
+        dims[last] = build_binary(b, OP_MUL, build_int(b, 2), dims[last]);
+    return build_tuple(b, dims, tile->rank + in_pairs);
+}
+
+/// As a tile of twice as many lanes, one after the other in memory; else with an axis for the two of a pair, of which a compiler does not
+/// know that they go on in the next pair.
+static PairAccess pair_access(const Pairing *pairing, Builder *b, const Op *op) {
+    Value *pointers = pairing->even->operands[0], *mask = operand_at(op, "mask");
+    Widening widening = {b, pairing->former, MOST_PARTS};
+    const Type *tile = &pointers->type;
+    PairAccess pair = {.pointers = widen(&widening, pointers, false)};
+    pair.mask = pair.pointers && mask ? widen_mask(&widening, mask) : NULL;
+    pair.shape = wide_shape(b, tile, false);
+    pair.halves = wide_shape(b, tile, true);
+    bool is_wide = pair.pointers && pair.shape && pair.halves && (pair.mask || !mask) &&
+                   pair.pointers->type.rank == tile->rank;
+    if (is_wide) return pair;
+    return (PairAccess){.pointers = pair_pointers(b, pointers),
+                        .mask = pair_mask(b, mask, tile->rank)};
+}
+
 static void pair_loads(const Pairing *pairing) {
     Op *first = pairing->first;
     Builder b = {.function = pairing->function,
                  .region = first->parent,
                  .before = first,
                  .range = first->range};
-    int rank = first->operands[0]->type.rank;
-    Value *operands[] = {pair_pointers(&b, pairing->even->operands[0]),
-                         pair_mask(&b, operand_at(first, "mask"), rank),
-                         operand_at(first, "other")};
+    PairAccess pair = pair_access(pairing, &b, first);
+    Value *operands[] = {pair.pointers, pair.mask, operand_at(first, "other")};
     Value *pairs = build(&b, OP_LOAD, operands, 3);
+    if (pair.shape) pairs = build_binary(&b, OP_RESHAPE, pairs, pair.halves);
     Value *halves = build_unary(&b, OP_SPLIT, pairs);
     Op *const both[] = {pairing->even, pairing->odd};
     for (int i = 0; i < 2; i++) {
@@ -144,11 +300,10 @@ static void pair_stores(const Pairing *pairing) {
                  .region = second->parent,
                  .before = second,
                  .range = second->range};
-    int rank = second->operands[0]->type.rank;
-    Value *pointers = pair_pointers(&b, pairing->even->operands[0]);
+    PairAccess pair = pair_access(pairing, &b, second);
     Value *pairs = build_binary(&b, OP_JOIN, pairing->even->operands[1], pairing->odd->operands[1]);
-    build(&b, OP_STORE,
-          (Value *[]){pointers, pairs, pair_mask(&b, operand_at(second, "mask"), rank)}, 3);
+    if (pair.shape) pairs = build_binary(&b, OP_RESHAPE, pairs, pair.shape);
+    build(&b, OP_STORE, (Value *[]){pair.pointers, pairs, pair.mask}, 3);
     op_remove(pairing->even);
     op_remove(pairing->odd);
 }

@@ -165,11 +165,13 @@ def test_pairs_of_neighbours_take_their_upstream_gradients_as_they_are() -> None
     text = tad("--backward", f"{FOLDER}/turned.py:pairs").stdout
     backward = text[text.index("def pairs_backward") : text.index("class ")]
     assert "barrier" not in backward
+    assert "x_offsets = (pid * H + h[:, None]) * D + lanes" in backward
+    assert "x_mask = (h[:, None] < H) & (lanes < 2 * (D // 2))" in backward
+    assert "tl.split(tl.reshape(x_1, [BH, BD, 2]))" in backward
     assert (
-        "tl.store((dx + at)[:, :, None] + lanes, tl.join(da, db), mask=keep[:, :, None])"
+        "tl.store(dx + x_offsets, tl.reshape(tl.join(da, db), [BH, 2 * BD]), mask=x_mask)"
         in backward
     )
-    assert "tl.load((x + at)[:, :, None] + lanes, mask=keep[:, :, None], other=0.0)" in backward
 
 
 FLAT_PAIRS = """import torch
@@ -195,6 +197,7 @@ def run(x):
     return y
 """
 PAIRS = {"lanes": "2 * d[None, :]", "mask": "d[None, :] < n // 2", "step": "1"}
+AXIS_OF_TWO = {"mask": "(2 * d < n)[None, :]"}  # whose second element may lie beyond: no bound of twice as many lanes
 NO_PAIRS = {
     "halves": {"lanes": "d[None, :]", "step": "(n // 2)"},
     "every fourth": {"lanes": "4 * d[None, :]", "mask": "d[None, :] < n // 4"},
@@ -208,6 +211,24 @@ def test_every_second_element_is_loaded_with_the_next(name: str, tmp_path: Path)
     run = tad("--backward", path)
     assert "gradients proved" in run.stderr
     assert ("tl.split" in run.stdout) == (name == "pairs")
+    assert ("tl.arange(0, 2 * B)" in run.stdout) == (name == "pairs")
+
+
+@pytest.mark.parametrize("lanes", ["d[None, :] * 2", "(2 * d)[None, :]", "2 * (d + 0)[None, :]"])
+def test_pairs_are_lanes_that_follow_each_other(lanes: str, tmp_path: Path) -> None:
+    """A compiler sees that twice as many lanes are one after the other, whatever order it takes axes in."""
+    path = tmp_path / "kernels.py"
+    path.write_text(FLAT_PAIRS.format(**{**PAIRS, "lanes": lanes}))
+    run = tad("--backward", path)
+    assert "gradients proved" in run.stderr
+    assert "tl.arange(0, 2 * B)" in run.stdout
+
+
+def test_pairs_behind_another_mask_are_an_axis_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "kernels.py"
+    path.write_text(FLAT_PAIRS.format(**{**PAIRS, **AXIS_OF_TWO}))
+    run = tad("--backward", "--no-proof", path)
+    assert "[:, :, None] + lanes" in run.stdout and "tl.split" in run.stdout
 
 
 def test_one_sum_is_the_gradient_in_its_own_type() -> None:

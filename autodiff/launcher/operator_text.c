@@ -295,6 +295,7 @@ static void add_forward(Arena *arena, Buffer *out, const OperatorPlan *plan, con
         LIST_PUSH(arena, &quoted, arena_printf(arena, "`%s`", outputs.items[i]));
     buffer_printf(out, "    \"\"\"`%s` as a function: new tensors like %s, written by it.\"\"\"\n",
                   kernel_name, joined(arena, &quoted, "", ""));
+    add_body(out, "_no_tangents", "()");
     for (int p = 0; p < kernel->parameter_count; p++) {
         const Parameter *parameter = parameter_at(plan, p);
         if (!plan->launch->passed[p] || !is_output(parameter)) continue;
@@ -380,6 +381,7 @@ static void add_backward(Arena *arena, Buffer *out, const OperatorPlan *plan, co
     add_decorator(out, space, launch->kernel);
     layout_statement(out, 0, arena_printf(arena, "def %s_op", launch->kernel),
                      joined(arena, &parameters, "(", ")"), returned_type(arena, results.count));
+    add_body(out, "_no_tangents", "()");
     for (int i = 0; i < launch->argument_count; i++) {
         const BackwardArgument *argument = &launch->arguments[i];
         if (argument->use != ARGUMENT_GRADIENT) continue;

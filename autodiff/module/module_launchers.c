@@ -20,15 +20,19 @@ static bool has_plan(const ModuleWriter *writer, const FunctionDefinition *kerne
     return false;
 }
 
-/// Whether a launch of a kernel with a backward lies in the function or class.
-static bool launches_in(const ModuleWriter *writer, const Item *item) {
+/// The first launch of a kernel with a backward in the function or class; NULL: it has none.
+static const LaunchSite *first_launch(const ModuleWriter *writer, const Item *item) {
     for (LIST_EACH(int, k, writer->module->launches)) {
         const LaunchSite *site = &writer->module->launches.items[k];
         if (site->launcher && site->range.start >= item->range.start &&
             site->range.end <= item->range.end && has_plan(writer, site->kernel))
-            return true;
+            return site;
     }
-    return false;
+    return NULL;
+}
+
+static bool launches_in(const ModuleWriter *writer, const Item *item) {
+    return first_launch(writer, item) != NULL;
 }
 
 static bool is_autograd_function(const ModuleWriter *writer, SyntaxNode class) {
@@ -39,16 +43,24 @@ static bool is_autograd_function(const ModuleWriter *writer, SyntaxNode class) {
     return false;
 }
 
-/// Whether a decorator takes gradients away, or makes an operator of its own of the launcher.
-static bool is_dropped(const Source *source, SyntaxNode decorator) {
-    static const char *const dropped[] = {"no_grad", "inference_mode", "custom_op", "triton_op",
-                                          "register_fake"};
+/// What a decorator is called: `no_grad` of `@torch.no_grad()`.
+static Str decorator_name(const Source *source, SyntaxNode decorator) {
     if (node_kind(decorator) == SYNTAX_DECORATOR) decorator = node_child(decorator, 0);
     if (node_kind(decorator) == SYNTAX_CALL) decorator = node_field(decorator, "function");
-    Str name = text_last_component(node_text(source, decorator));
+    return text_last_component(node_text(source, decorator));
+}
+
+static bool takes_gradients(Str decorator) {
+    return str_is(decorator, "no_grad") || str_is(decorator, "inference_mode");
+}
+
+/// Whether a decorator takes gradients away, or makes an operator of its own of the launcher.
+static bool is_dropped(const Source *source, SyntaxNode decorator) {
+    static const char *const dropped[] = {"custom_op", "triton_op", "register_fake"};
+    Str name = decorator_name(source, decorator);
     for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
         if (str_is(name, dropped[i])) return true;
-    return false;
+    return takes_gradients(name);
 }
 
 /// Decorators under which a launcher has gradients. Those that take them away are left out.
@@ -129,6 +141,21 @@ static void note_left_out(ModuleWriter *writer, Item *item) {
         diagnose(writer->diagnostics, DIAGNOSTIC_GRADIENT_LAUNCHER_LEFT_OUT,
                  snapshot_range(writer->snapshot, name), "`%.*s` is not in the written module: %s",
                  STR_ARGS(text), item->left_out);
+}
+
+/// A launcher that has no gradients in the file has some in the module.
+static void note_decorators(const ModuleWriter *writer, const Item *item) {
+    const Source *source = writer->module->source;
+    const LaunchSite *site = first_launch(writer, item);
+    for (int i = 0; item->function && site && i < item->function->decorators.count; i++) {
+        SyntaxNode decorator = item->function->decorators.items[i];
+        if (!takes_gradients(decorator_name(source, decorator)) || !writer->diagnostics) continue;
+        diagnose(writer->diagnostics, DIAGNOSTIC_GRADIENT_DECORATOR_LEFT_OUT,
+                 snapshot_range(writer->snapshot, node_range(source, decorator)),
+                 "in the written module `%.*s` launches `%.*s` with gradients, without `%.*s`",
+                 STR_ARGS(item->function->name), STR_ARGS(site->kernel->name),
+                 STR_ARGS(node_text(source, decorator)));
+    }
 }
 
 typedef struct StraySearch {
@@ -273,7 +300,54 @@ static bool hands_on(const ModuleWriter *writer, const Item *item, const Map *ca
     return search.is_found;
 }
 
+typedef struct ReturnedSearch {
+    const Source *source;
+    Map nested;  // names of functions and classes that the function defines
+    bool is_returned, is_found;
+} ReturnedSearch;
+
+static bool is_callee(SyntaxNode node) {
+    SyntaxNode parent = node_parent(node);
+    return node_kind(parent) == SYNTAX_CALL && node_same(node_field(parent, "function"), node);
+}
+
+static bool visit_nested(void *context, SyntaxNode node) {
+    ReturnedSearch *search = context;
+    SyntaxKind kind = node_kind(node);
+    if (kind != SYNTAX_FUNCTION && kind != SYNTAX_CLASS) return true;
+    map_set(&search->nested, node_text(search->source, node_field(node, "name")), search);
+    return false;
+}
+
+static bool visit_returned(void *context, SyntaxNode node) {
+    ReturnedSearch *search = context;
+    SyntaxKind kind = node_kind(node);
+    if (search->is_found || kind == SYNTAX_FUNCTION || kind == SYNTAX_CLASS) return false;
+    if (kind == SYNTAX_RETURN && !search->is_returned) {
+        ReturnedSearch inner = *search;
+        inner.is_returned = true;
+        for (uint32_t i = 0; i < node_child_count(node); i++)
+            syntax_walk(node_child(node, i), visit_returned, &inner);
+        search->is_found = inner.is_found;
+        return false;
+    }
+    bool is_nested = kind == SYNTAX_IDENTIFIER && !is_callee(node) &&
+                     map_has(&search->nested, node_text(search->source, node));
+    search->is_found = search->is_returned && (kind == SYNTAX_LAMBDA || is_nested);
+    return true;
+}
+
+/// Whether what a call of the item gives is, or holds, a function that it defines: `square = make(2)`.
+static bool makes_functions(const ModuleWriter *writer, const Item *item) {
+    if (!item->function) return false;
+    ReturnedSearch search = {.source = writer->module->source, .nested = map_new(writer->arena)};
+    syntax_walk(item->function->body, visit_nested, &search);
+    syntax_walk(item->function->body, visit_returned, &search);
+    return search.is_found;
+}
+
 typedef struct RenameSearch {
+    const ModuleWriter *writer;
     const Source *source;
     const Map *callable;
     bool is_found;
@@ -283,19 +357,18 @@ static bool visit_value(void *context, SyntaxNode node) {
     RenameSearch *search = context;
     if (search->is_found || !node_is_mention(node)) return !search->is_found;
     const Item *named = map_get(search->callable, node_text(search->source, node));
-    SyntaxNode parent = node_parent(node);
-    bool is_called =
-        node_kind(parent) == SYNTAX_CALL && node_same(node_field(parent, "function"), node);
-    search->is_found = named && (!is_called || !node_is_null(item_class(named)));
+    search->is_found = named && (!is_callee(node) || !node_is_null(item_class(named)) ||
+                                 makes_functions(search->writer, named));
     return true;
 }
 
-/// `run = partial(f, block=4)`, `RUNS["f"] = f`, `layer = Layer()`: whether a statement gives one of these another name, and calls none.
+/// `run = partial(f, block=4)`, `RUNS["f"] = f`, `layer = Layer()`, `square = make(2)`: whether a statement gives one of these, or a function that
+/// one makes, another name, and calls no other.
 static bool renames(const ModuleWriter *writer, const Item *item, const Map *callable) {
     SyntaxNode node = item->node;
     if (node_kind(node) == SYNTAX_EXPRESSION_STATEMENT) node = node_child(node, 0);
     if (node_kind(node) != SYNTAX_ASSIGNMENT) return false;
-    RenameSearch search = {writer->module->source, callable, false};
+    RenameSearch search = {writer, writer->module->source, callable, false};
     syntax_walk(node_field(node, "right"), visit_value, &search);
     return search.is_found;
 }
@@ -436,6 +509,7 @@ void launchers_find(ModuleWriter *writer) {
             continue;
         }
         const char *why = NULL;
+        note_decorators(writer, item);
         LIST_PUSH(writer->arena, &writer->launchers, item);
         LIST_PUSH(writer->arena, &writer->launcher_texts, text_with_launches(writer, item, &why));
     }

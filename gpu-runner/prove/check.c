@@ -693,3 +693,16 @@ bool check_large(Arena *arena, const Problem *problem, CheckResult *result) {
     }
     return true;
 }
+
+const MemoryFinding *check_crossing(Arena *arena, const CheckResult *result) {
+    for (LIST_EACH(int, i, result->findings)) {
+        const MemoryFinding *finding = &result->findings.items[i];
+        // Stores that meet are certain where their values differ, and of gradients where they do not.
+        bool is_crossing = finding->kind == FINDING_RACE && !finding->is_certain;
+        if (result->status != CHECK_INVALID || !is_crossing) continue;
+        MemoryFinding *kept = ARENA_NEW(arena, MemoryFinding);
+        *kept = *finding;
+        return kept;
+    }
+    return NULL;
+}

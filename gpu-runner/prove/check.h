@@ -65,5 +65,7 @@ typedef struct CheckResult {
 bool check_large(Arena *arena, const Problem *problem, CheckResult *result);
 /// Checks one configuration. The forward's grid must be known. Results live in `arena`.
 CheckResult check_configuration(Arena *arena, const Problem *problem);
+/// Where a program of a forward that does not run reads what another one stores; NULL: none was seen to. In `arena`.
+const MemoryFinding *check_crossing(Arena *arena, const CheckResult *result);
 
 #endif

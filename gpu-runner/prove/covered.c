@@ -41,6 +41,8 @@ typedef struct LostPrograms {
     bool is_of_a_launcher;
     bool is_filled;  // masked-off loads read 0 in it
     const char *reason;
+    const MemoryFinding
+        *crossing;  // a program reads what another one stores; NULL: none was seen to
 } LostPrograms;
 
 struct Covered {
@@ -424,7 +426,8 @@ bool covered_widens(const Covered *covered, const PlanConfiguration *configurati
     return false;
 }
 
-void covered_lose(Covered *covered, const PlanConfiguration *configuration, const char *reason) {
+void covered_lose(Covered *covered, const PlanConfiguration *configuration, const char *reason,
+                  const CheckResult *result) {
     bool is_of_a_launcher = configuration->origin == SPEC_LAUNCHER;
     for (int axis = 0; axis < PROGRAM_AXES && !configuration->is_empty; axis++) {
         LostPrograms *lost = &covered->lost[axis];
@@ -434,7 +437,8 @@ void covered_lose(Covered *covered, const PlanConfiguration *configuration, cons
                  !lost->tried || (is_of_a_launcher && !lost->is_of_a_launcher) ||
                  (is_of_a_launcher == lost->is_of_a_launcher && is_filled && !lost->is_filled);
         if (tried > 1 && is_better)
-            *lost = (LostPrograms){tried, is_of_a_launcher, is_filled, reason};
+            *lost = (LostPrograms){tried, is_of_a_launcher, is_filled, reason,
+                                   check_crossing(covered->arena, result)};
     }
 }
 
@@ -575,18 +579,29 @@ const char *covered_words(const Covered *covered, const char *because) {
                         because ? " (" : "", because ? because : "", because ? ")" : "");
 }
 
-const char *covered_lost_words(const Covered *covered) {
+/// The first axis along which only single programs are proved because configurations with more of them failed; negative: none.
+static int lost_axis(const Covered *covered) {
     for (int axis = 0; axis < PROGRAM_AXES; axis++) {
         const LostPrograms *lost = &covered->lost[axis];
         if (!lost->tried || !is_narrow(covered, axis)) continue;
         // a launcher that has one program there is the kernel's user; numbers made up for the kernel alone are nobody's
-        if (covered->has_launcher && !lost->is_of_a_launcher) continue;
-        return arena_printf(
-            covered->arena,
-            "proved with 1 program along axis %d, not with more: of %lld of them, %s", axis,
-            (long long)lost->tried, lost->reason);
+        if (!covered->has_launcher || lost->is_of_a_launcher) return axis;
     }
-    return NULL;
+    return -1;
+}
+
+const char *covered_lost_words(const Covered *covered) {
+    int axis = lost_axis(covered);
+    if (axis < 0) return NULL;
+    return arena_printf(covered->arena,
+                        "proved with 1 program along axis %d, not with more: of %lld of them, %s",
+                        axis, (long long)covered->lost[axis].tried, covered->lost[axis].reason);
+}
+
+const MemoryFinding *covered_lost_crossing(const Covered *covered) {
+    int axis = lost_axis(covered);
+    bool is_of_a_launcher = axis >= 0 && covered->lost[axis].is_of_a_launcher;
+    return is_of_a_launcher ? covered->lost[axis].crossing : NULL;
 }
 
 const char *configuration_words(Arena *arena, const PlanConfiguration *configuration,

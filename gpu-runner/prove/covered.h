@@ -6,6 +6,7 @@
 #include "gpu-runner/configure/facts.h"
 #include "gpu-runner/configure/plan.h"
 #include "gpu-runner/interp/coverage.h"
+#include "gpu-runner/prove/check.h"
 
 typedef struct Covered Covered;
 
@@ -27,11 +28,14 @@ bool covered_is_full(const Covered *covered);
 /// Whether only single programs were had along some axis, and whether the configuration has several along one of these.
 bool covered_is_narrow(const Covered *covered);
 bool covered_widens(const Covered *covered, const PlanConfiguration *configuration);
-/// A configuration that was discarded for this reason, which lives as long as `covered`.
-void covered_lose(Covered *covered, const PlanConfiguration *configuration, const char *reason);
+/// A configuration that was discarded for this reason, with what its check came to; both live as long as `covered`.
+void covered_lose(Covered *covered, const PlanConfiguration *configuration, const char *reason,
+                  const CheckResult *result);
 /// Why what was proved is no proof of the kernel: along an axis only single programs are, since the configurations with more
 /// of them failed. NULL: it is one.
 const char *covered_lost_words(const Covered *covered);
+/// Where that is for the programs of a launcher, which read what others store: what reads; else NULL.
+const MemoryFinding *covered_lost_crossing(const Covered *covered);
 /// "3 x 2 x 6 programs, last block 11 of 32, ...; not had: ... (`because`)".
 const char *covered_words(const Covered *covered, const char *because);
 /// {programs, last_block, loops, branches, flags, strides, missing, not_finite}

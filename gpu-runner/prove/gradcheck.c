@@ -156,10 +156,11 @@ static void discard(Gradcheck *check, const PlanConfiguration *configuration, co
 }
 
 /// What it would have shown counts: with more programs than are proved it leaves the proof open.
-static void lose(Gradcheck *check, const PlanConfiguration *configuration, const char *reason) {
+static void lose(Gradcheck *check, const PlanConfiguration *configuration, const char *reason,
+                 const CheckResult *result) {
     discard(check, configuration, reason);
     // what is tried besides, where single programs are proved, takes nothing away
-    if (!check->is_widening) covered_lose(check->covered, configuration, reason);
+    if (!check->is_widening) covered_lose(check->covered, configuration, reason, result);
 }
 
 /// Enough configurations are proved, with several programs along each axis: others may show further cases, where they are cheap.
@@ -185,7 +186,7 @@ static void take_result(Gradcheck *check, const PlanConfiguration *configuration
         if (result->is_kernels_own)
             discard(check, configuration, result->reason);
         else
-            lose(check, configuration, result->reason);
+            lose(check, configuration, result->reason, result);
         return;
     }
     // Values made up for the kernel alone that its derivative is not made for say nothing either, nor do rows that reach into each
@@ -195,13 +196,13 @@ static void take_result(Gradcheck *check, const PlanConfiguration *configuration
                      (result->cause == CHECK_CAUSE_NOT_FINITE ||
                       result->cause == CHECK_CAUSE_ROUNDING || overlaps);
     if (is_beyond) {
-        lose(check, configuration, result->reason);
+        lose(check, configuration, result->reason, result);
         return;
     }
     check->is_settled = check->is_settled || result->cause == CHECK_CAUSE_LAUNCH;
     if (result->status == CHECK_UNPROVED && !check->is_settled &&
         check->budget.end == BUDGET_OUT_OF_STEPS) {
-        lose(check, configuration, "it takes more steps than a proof may");
+        lose(check, configuration, "it takes more steps than a proof may", result);
         return;
     }
     Json *json = configuration_json(check, configuration);
@@ -496,7 +497,7 @@ static void check_narrow(Gradcheck *check, PlanConfiguration *configuration, Pro
             CheckResult again = check_ready(check, &other, &narrow, &error);
             if (error || again.status == CHECK_INVALID) continue;
             if (!result->is_kernels_own)
-                covered_lose(check->covered, configuration, result->reason);
+                covered_lose(check->covered, configuration, result->reason, result);
             *problem = narrow;
             problem->configuration = configuration;
             *configuration = other;
@@ -526,7 +527,7 @@ static void check_one(Gradcheck *check, PlanConfiguration *configuration) {
     if (!error && grid_is_made_up && check->checked == 0)
         check_narrow(check, configuration, &problem, &result);
     if (error) {
-        lose(check, configuration, error);
+        lose(check, configuration, error, &result);
         return;
     }
     SpecRequest request = spec_request(check);
@@ -548,7 +549,7 @@ static void check_one(Gradcheck *check, PlanConfiguration *configuration) {
     bool is_doubtful = (may_overlap || result.is_ragged) && !result.overwrites;
     if (result.is_ragged && result.status == CHECK_FAILED) {
         if (is_doubtful && configuration->is_fallback) {
-            lose(check, configuration, result.reason);
+            lose(check, configuration, result.reason, &result);
             return;
         }
         if (result.overwrites) result.status = CHECK_UNPROVED;
@@ -662,6 +663,8 @@ static Json *result_json(Gradcheck *check) {
     bool proved = check->status == CHECK_PROVED && check->proved > 0 && !is_incomplete;
     const char *lost = proved && !check->is_told ? covered_lost_words(check->covered) : NULL;
     if (lost) proved = false;
+    const MemoryFinding *crossing = lost ? covered_lost_crossing(check->covered) : NULL;
+    if (crossing) json_push(check->findings, finding_json(arena, crossing));
     Json *result = json_object(arena), *inputs = json_array(arena);
     json_set_string(result, "status", proved ? "proved" : is_wrong ? "failed" : "unproved");
     const char *reason = is_incomplete ? incomplete_words(check) : lost ? lost : check->reason;

@@ -31,7 +31,7 @@ typedef struct Derivation {
     LIST(Backward *) derived;
     int asked;    // kernels that should have a backward
     int filling;  // kernels that only fill memory
-    int lacking;  // launchers, and parts of gradients, that the module lacks
+    int lacking;  // launchers, their decorators, and parts of gradients, that the module lacks
 } Derivation;
 
 static Error unknown_kernel(Arena *arena, const Snapshot *snapshot, const char *path,
@@ -135,6 +135,7 @@ static const char *emit_module(Derivation *derivation, const CommandTarget *targ
     for (LIST_EACH(int, i, diagnostics.list))
         derivation->lacking +=
             diagnostics.list.items[i].id == DIAGNOSTIC_GRADIENT_LAUNCHER_LEFT_OUT ||
+            diagnostics.list.items[i].id == DIAGNOSTIC_GRADIENT_DECORATOR_LEFT_OUT ||
             diagnostics.list.items[i].id == DIAGNOSTIC_GRADIENT_NUMBER_OF_TENSOR;
     static const Settings all;
     report_take(derivation->report, &diagnostics, &all, derivation->options);

@@ -575,3 +575,58 @@ def test_a_parameter_with_a_kernels_name_makes_it_no_helper(tmp_path: Path) -> N
         HEAD + kernel("n", parameters="o, x, count").replace("i < n", "i < count") + kernel(),
     )
     assert "class NFunction" in text and "class SquareFunction" in text
+
+
+def test_a_function_that_makes_launchers(tmp_path: Path, interpreter: Worker) -> None:
+    """What a call of it gives launches, and so does what calls that: all of it is written."""
+    made = """def make(factor):
+    def launch(x):
+        o = torch.empty_like(x)
+        square[(1,)](o, x, x.numel(), BLOCK=8)
+        return o * factor
+
+    return {"launch": launch}
+
+
+def pick(made):
+    return made["launch"]
+
+
+doubled = make(2)
+RUNS = [make(3), make(4)]
+
+
+def run(x):
+    return pick(doubled)(x) + pick(RUNS[1])(x)
+"""
+    text = written(tmp_path, HEAD + kernel() + made)
+    x = np.arange(1, 8) / 10
+    np.testing.assert_allclose(gradient_of(text, "run", interpreter), 12 * x, rtol=1e-6)
+
+
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode"])
+def test_decorators_that_switch_gradients_off(mode: str, tmp_path: Path) -> None:
+    """A function is written without them, with a word and exit status 1; a class that has one in it is left out."""
+    launch = f"""@torch.{mode}()
+def scales(x):
+    o = torch.empty_like(x)
+    square[(1,)](o, x, x.numel(), BLOCK=8)
+    return o
+
+
+class Layer:
+    @torch.{mode}()
+    def scales(self, x):
+        o = torch.empty_like(x)
+        square[(1,)](o, x, x.numel(), BLOCK=8)
+        return o
+"""
+    source = tmp_path / "source.py"
+    source.write_text(HEAD + kernel() + launch)
+    run = tad("--backward", source, "--no-proof")
+    assert run.returncode == 1
+    said = sorted(line for line in run.stderr.splitlines() if "gradient-" in line)
+    assert len(said) == 2
+    assert f"`scales` launches `square` with gradients, without `torch.{mode}()`" in said[0]
+    assert "`Layer` is not in the written module: it launches under torch.no_grad" in said[1]
+    assert "def scales(x)" in run.stdout and "class Layer" not in run.stdout

@@ -173,6 +173,15 @@ def test_followed(name: str, wrapper: str, tmp_path: Path, interpreter: Worker) 
     assert np.allclose(result.gradients[0], expected, atol=1e-5)  # type: ignore[arg-type]
 
 
+def test_operators_end_forward_mode(tmp_path: Path, interpreter: Worker) -> None:
+    """PyTorch takes the forward-mode derivative of an operator to be 0: within such a level it raises."""
+    text = module_of(tmp_path / "kernels.py", FOLLOWED["named"], "triton_op")
+    text += "\n\ntorch.autograd.forward_ad._current_level = 0\n"
+    x = np.linspace(-1, 1, 37, dtype=np.float32)
+    with pytest.raises(Exception, match="a kernel launch has no forward-mode derivatives"):
+        call_function(text, "launcher", [x], worker=interpreter)
+
+
 @pytest.mark.parametrize("wrapper", ["autograd", "triton_op"])
 @pytest.mark.parametrize("name", LEFT_OUT)
 def test_left_out(name: str, wrapper: str, tmp_path: Path) -> None:

@@ -261,3 +261,37 @@ def test_loops_that_begin_anywhere_have_no_one_and_several_iterations(
     answer = answer_of(runner, tmp_path, BEGINNINGS.replace("{loop}", loop))
     assert answer["status"] == "proved"
     assert re.search(r": 0, 1, \d+ iterations", answer["covered"]), answer["covered"]
+
+
+CROSSING = (
+    HEAD
+    + """
+@triton.jit
+def kernel(X, P, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    place = tl.load(P + i, mask=i < n, other=0)
+    x = tl.load(X + place, mask=i < n, other=0.0)
+    tl.store(X + i, x * x, mask=i < n)
+"""
+)
+LAUNCH = """
+
+def permuted(x, places):
+    x = x.clone()
+    kernel[(triton.cdiv(x.numel(), 64),)](x, places, x.numel(), BLOCK=64)
+    return x
+"""
+
+
+def test_programs_of_a_launcher_that_read_what_others_store(tmp_path: Path) -> None:
+    """Proved for one program alone: the check fails, with the line. Without a launcher that is open."""
+    path = tmp_path / "kernels.py"
+    for launch, status in ((LAUNCH, 1), ("", 0)):
+        path.write_text(f"import torch\n{CROSSING}{launch}")
+        run = tad("--check", "--grad", path)
+        assert run.returncode == status, run.stdout
+        assert ("warning[race]" in run.stdout) == bool(launch)
+        assert "proved with 1 program along axis 0, not with more" in run.stdout
+        run = tad("--backward", path)
+        assert run.returncode == status, run.stderr
+        assert run.stdout.startswith("# WARNING: " if launch else "# NOT PROVED: ")

@@ -466,6 +466,7 @@ def submodules() -> dict[str, dict[str, object]]:
         "cuda.amp": autocast,
         "amp": autocast,
         "autograd": {"Function": function, "grad": fake_autograd.grad},
+        "autograd.forward_ad": {"_current_level": -1},
         "autograd.function": {
             "Function": function,
             "FunctionCtx": fake_autograd.FunctionContext,

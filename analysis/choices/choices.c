@@ -24,6 +24,12 @@ int choose_warps(double elements, double bytes) {
     return warps;
 }
 
+int choose_byte_warps(double elements, int narrowest, int widest, int warps) {
+    enum { LANES = 32 };
+    double wanted = fmin(MOST_WARPS, floor(elements * widest / (LANES * LOAD_BYTES)));
+    return narrowest == 1 && wanted > warps ? (int)wanted : warps;
+}
+
 RowChoice choose_row_block(RowSizes sizes) {
     enum { LEAST = 32, LANES = 32, BYTES_UNKNOWN = 4 };
     int64_t bytes = sizes.bytes > LEAST_BYTES ? sizes.bytes : LEAST_BYTES,
@@ -41,7 +47,7 @@ RowChoice choose_row_block(RowSizes sizes) {
     return (RowChoice){block, warps};
 }
 
-RowChoice choose_whole_row(int64_t length, int64_t bytes, int sums) {
+RowChoice choose_whole_row(int64_t length, int64_t bytes, int sums, int narrowest, int widest) {
     enum { LEAST = 32, LANES = 32, SUM_BYTES = 4, LANES_OF_A_WARP = 1024 };
     int64_t block = LEAST, each = bytes + (int64_t)SUM_BYTES * sums;
     while (block < length && block <= WHOLE_MOST) block *= 2;
@@ -49,7 +55,8 @@ RowChoice choose_whole_row(int64_t length, int64_t bytes, int sums) {
         return (RowChoice){0, 0};
     int warps = (int)(block / LANES_OF_A_WARP);
     if (warps < FEWEST_WARPS) warps = FEWEST_WARPS;
-    return (RowChoice){block, warps < ROW_WARPS ? warps : ROW_WARPS};
+    if (warps > ROW_WARPS) warps = ROW_WARPS;
+    return (RowChoice){block, choose_byte_warps((double)block, narrowest, widest, warps)};
 }
 
 WideChoice choose_wide_block(WideSizes sizes) {
@@ -82,7 +89,7 @@ TogetherChoice choose_together(TogetherSizes sizes) {
     return (TogetherChoice){1, sizes.axis, warps};
 }
 
-int choose_stages(double elements, double bytes) {
-    enum { ROOM = 64 << 10, AHEAD = 3 };
-    return 2 * elements * bytes <= ROOM ? AHEAD : 1;
+int choose_stages(double elements, double bytes, int narrowest) {
+    enum { ROOM = 64 << 10, ROOM_OF_BYTES = 96 << 10, AHEAD = 3 };
+    return 2 * elements * bytes <= (narrowest == 1 ? ROOM_OF_BYTES : ROOM) ? AHEAD : 1;
 }

@@ -22,6 +22,8 @@ typedef struct SlicesRule {
 int64_t choose_slices(SlicesRule rule, double programs, double largest);
 /// `_warps`: for a tile of so many elements, and so many bytes of an element of each that is loaded at once.
 int choose_warps(double elements, double bytes);
+/// `_byte_warps`: where single bytes are loaded beside elements of up to `widest` bytes; `warps`: that the launch has without.
+int choose_byte_warps(double elements, int narrowest, int widest, int warps);
 /// A block that rows are walked in: as much of one as so many warps hold, with so many bytes of all tensors a thread, each of which loads so
 /// many of one of them. A block above ROW_BLOCK that has too many lanes for its row is cut in four.
 #define ROW_WARPS  16
@@ -49,8 +51,8 @@ RowChoice choose_row_block(RowSizes sizes);
 #define WHOLE_MOST  16384
 
 /// `_whole_row`: a block that holds a row of so many elements, of which each takes so many bytes of all tensors that are loaded at once, and
-/// so many sums in registers. Its size is 0 where none does.
-RowChoice choose_whole_row(int64_t length, int64_t bytes, int sums);
+/// so many sums in registers; `narrowest`, `widest`: bytes of an element of one of them, or 0. Its size is 0 where none does.
+RowChoice choose_whole_row(int64_t length, int64_t bytes, int sums, int narrowest, int widest);
 /// `_warps`: a tile of so many elements is one warp's, and one of twice as many two's.
 #define SMALL_TILE 128
 /// Of a tensor, what a program has to move at the least, what it moves else, and the programs that there have to be for that.
@@ -93,7 +95,7 @@ typedef struct TogetherChoice {
 
 /// `_together`.
 TogetherChoice choose_together(TogetherSizes sizes);
-/// `_stages`: the same of the tiles that each iteration loads.
-int choose_stages(double elements, double bytes);
+/// `_stages`: of the tiles that each iteration loads, with so many bytes of an element of all, and of the narrowest.
+int choose_stages(double elements, double bytes, int narrowest);
 
 #endif

@@ -272,7 +272,7 @@ static void list_options(Arena *arena, const LaunchPlan *plan, const BackwardLau
     if (launch->is_tuned_before)
         LIST_PUSH(arena, call,
                   arena_printf(arena, "**_tuned(%s)", plan->backward->launches[0].kernel));
-    if (plan->has_options) LIST_PUSH(arena, call, options_text(arena, plan, launch));
+    if (plan->has_options) LIST_PUSH(arena, call, options_text(arena, plan, launch, indent + 4));
     const char *warps = launch->row.block ? NULL : warps_text(arena, plan, launch, indent + 4);
     if (warps) LIST_PUSH(arena, call, warps);
     if (launch->row.block && !plan->has_options)

@@ -88,14 +88,28 @@ bool launch_counts_warps(Arena *arena, const LaunchPlan *plan, const BackwardLau
            !all_tiles_are(arena, plan, launch, is_small);
 }
 
-const char *warps_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
-                       int indent) {
-    if (!launch_counts_warps(arena, plan, launch)) return NULL;
-    LIST(const char *) items = {0};
+bool launch_counts_byte_warps(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch) {
+    bool is_tuned = plan->kernel->is_autotuned || plan->kernel->has_heuristics;
+    TileNames names;
+    return launch->has_bytes && launch->tile && !launch->row.block && !is_tuned &&
+           !tiles_are_own(arena, plan, launch, &names) && names_are_passed(plan, launch->tile);
+}
+
+static Texts tile_and_loads(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch) {
+    Texts items = {0};
     LIST_PUSH(arena, &items, launch->tile);
     for (int i = 0; i < launch->loaded_count; i++)
         if (names_are_passed(plan, launch->loaded[i])) LIST_PUSH(arena, &items, launch->loaded[i]);
-    return call_lines_before(arena, "num_warps=_warps", items.items, items.count, indent, 1);
+    return items;
+}
+
+const char *warps_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
+                       int indent) {
+    bool has_bytes = launch_counts_byte_warps(arena, plan, launch);
+    if (has_bytes ? plan->has_options : !launch_counts_warps(arena, plan, launch)) return NULL;
+    Texts items = tile_and_loads(arena, plan, launch);
+    const char *head = has_bytes ? "num_warps=_byte_warps" : "num_warps=_warps";
+    return call_lines_before(arena, head, items.items, items.count, indent, 1);
 }
 
 /// Each whole word of a text that is `word`, as `by`.
@@ -502,11 +516,18 @@ const char *tile_size_text(const BackwardLaunch *launch, const TileNames *names,
     return NULL;
 }
 
-const char *options_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch) {
+const char *options_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
+                         int indent) {
     TileNames names;
     if (launch->row.block)
         return arena_printf(arena, "**{**%s.options, \"num_warps\": %s}", plan->ctx,
                             plan_name(arena, plan, "warps"));
+    if (launch_counts_byte_warps(arena, plan, launch)) {
+        Texts items = tile_and_loads(arena, plan, launch);
+        LIST_PUSH(arena, &items, arena_printf(arena, "**%s.options", plan->ctx));
+        return arena_printf(arena, "**{**%s.options, \"num_warps\": %s}", plan->ctx,
+                            call_lines(arena, "_byte_warps", items.items, items.count, indent));
+    }
     if (!tiles_are_own(arena, plan, launch, &names))
         return arena_printf(arena, "**%s.options", plan->ctx);
     const char *stages =

@@ -15,6 +15,8 @@ const char *stages_text(Arena *arena, const LaunchPlan *plan, const BackwardLaun
 
 /// Whether the launch counts its warps (`_warps`) where the forward's launch says none.
 bool launch_counts_warps(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch);
+/// Whether the launch asks `_byte_warps`, which takes what the forward's launch says, too.
+bool launch_counts_byte_warps(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch);
 
 /// What the launch says of the programs that share the sums of its argument `slices`. A constexpr has no rule but the most, and where that
 /// is 0 the kernel's default.
@@ -49,7 +51,8 @@ const char *tiles_statement(Arena *arena, const LaunchPlan *plan, const Backward
 /// What a launch passes for an argument ARGUMENT_PROGRAMS: `programs=grid[0]`.
 const char *programs_text(Arena *arena, const BackwardArgument *argument, const char *grid);
 /// The options that the forward's launch said, `**ctx.options`, with the warps and stages of the tiles.
-const char *options_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch);
+const char *options_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
+                         int indent);
 /// What the launch passes for its parameter `name`; NULL: it is none of the tiles' sizes.
 const char *tile_size_text(const BackwardLaunch *launch, const TileNames *names, const char *name);
 

@@ -61,7 +61,25 @@ typedef struct StagesSearch {
     BackwardLaunch *launch;
     LIST(const char *) tensors;
     bool is_said;  // each tensor of the loop has a name where the launch stands
+    Map readers;
 } StagesSearch;
+
+/// Whether of what is loaded nobody asks more than whether it is 0, or it is known to be narrow: the launch looks at its type.
+static bool is_flag(const StagesSearch *search, const Op *load) {
+    const Value *value = load->results[0];
+    const DType element = value->type.element;
+    if (element.code != DTYPE_UNKNOWN && element.code != DTYPE_OF_PARAMETER)
+        return dtype_bits(element.code) <= 8;
+    const OpList *readers = value_readers(&search->readers, value);
+    for (LIST_EACH(int, i, *readers)) {
+        const Op *op = readers->items[i];
+        bool is_asked = op->code == OP_NE || op->code == OP_EQ ||
+                        (op->code == OP_WHERE && op->operands[0] == value) ||
+                        (op->result_count == 1 && op->results[0]->type.element.code == DTYPE_INT1);
+        if (!is_asked) return false;
+    }
+    return true;
+}
 
 static int argument_of(const StagesSearch *search, const Value *value) {
     for (int i = 0; i < search->launch->argument_count; i++)
@@ -76,6 +94,7 @@ static bool visit_load(void *context, Op *op) {
     const BackwardArgument *argument = index < 0 ? NULL : &search->launch->arguments[index];
     bool is_input = argument && argument->use == ARGUMENT_SAME;
     search->is_said &= is_input || (argument && argument->use == ARGUMENT_UPSTREAM);
+    search->launch->has_bytes |= is_flag(search, op);
     if (search->is_said)
         LIST_PUSH(search->backward->arena, &search->tensors,
                   is_input ? argument->of : argument->name);
@@ -93,8 +112,12 @@ static bool visit_loop(void *context, Op *op) {
 }
 
 void stages_describe(Function *backward, BackwardLaunch *launch) {
-    StagesSearch search = {backward, launch, {0}, true};
+    StagesSearch search = {.backward = backward,
+                           .launch = launch,
+                           .is_said = true,
+                           .readers = function_readers(backward->arena, backward)};
     region_walk(backward->body, visit_loop, &search);
+    launch->has_bytes &= search.is_said;
     if (!search.is_said) return;
     launch->stages = search.tensors.items;
     launch->stage_count = search.tensors.count;

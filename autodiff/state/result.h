@@ -186,6 +186,7 @@ typedef struct BackwardLaunch {
     const char **
         stages;  // the tensors, in Python, of which a loop over programs loads a tile of that size each iteration
     int stage_count;
+    bool has_bytes;  // one of these may have elements of one byte beside wider ones: a mask, or what was drawn
     LaunchBlock *blocks;
     int block_count;
     bool

@@ -220,30 +220,43 @@ static Json *actual_json(const BackwardPlan *plan, const char *name, const Json 
     return json;
 }
 
-/// Of an element of each of the tensors that are named.
-static double bytes_of(const Json *arguments, const Json *names) {
+/// Bytes of an element of each of the tensors that are named: of all together, of the narrowest and of the widest.
+typedef struct Widths {
+    double sum;
+    int narrowest, widest;
+} Widths;
+
+static Widths widths_of(const Json *arguments, const Json *names) {
     enum { BYTE = 8 };
-    double bytes = 0;
+    Widths widths = {0};
     for (int i = 0; i < names->count; i++)
         for (int k = 0; k < arguments->count; k++) {
             const char *name = json_get_string(arguments->items[k], "name", "");
             if (!str_is(names->items[i]->string, name)) continue;
             const char *dtype = json_get_string(arguments->items[k], "dtype", "");
             int bits = dtype_bits(dtype_from_name(str_from(dtype)));
-            bytes += bits < BYTE ? 1 : bits / BYTE;
+            int bytes = bits < BYTE ? 1 : bits / BYTE;
+            widths.sum += bytes;
+            if (!widths.narrowest || bytes < widths.narrowest) widths.narrowest = bytes;
+            if (bytes > widths.widest) widths.widest = bytes;
         }
-    return bytes;
+    return widths;
 }
 
 /// Where the forward's launch says none.
 static void put_warps(const BackwardPlan *plan, const Json *launch, double tile, Json *json) {
     const PlanConfiguration *configuration = plan->forward->configuration;
     const Json *loaded = json_get(launch, "loaded");
-    if (!json_get(launch, "counts_warps") || configuration->warps || configuration->stages) return;
-    bool is_list = loaded && loaded->kind == JSON_ARRAY;
-    double bytes = is_list ? bytes_of(json_get(json, "arguments"), loaded) : 0;
+    bool is_list = loaded && loaded->kind == JSON_ARRAY, has_bytes = json_get(launch, "has_bytes");
+    bool is_said = configuration->warps || configuration->stages;
+    if (!json_get(launch, "counts_warps") || (is_said && !has_bytes)) return;
+    Widths widths = {0};
+    if (is_list) widths = widths_of(json_get(json, "arguments"), loaded);
+    int warps = configuration->warps ? configuration->warps : choose_warps(tile, widths.sum);
+    if (has_bytes) warps = choose_byte_warps(tile, widths.narrowest, widths.widest, warps);
     Json *options = json_object(plan->arena);
-    json_set_number(options, "num_warps", choose_warps(tile, bytes));
+    json_set_number(options, "num_warps", warps);
+    if (configuration->stages) json_set_number(options, "num_stages", configuration->stages);
     json_set(json, "options", options);
 }
 
@@ -259,7 +272,8 @@ static void put_options(const BackwardPlan *plan, const Json *launch, Json *json
         Json *constant = json_object(plan->arena);
         json_set_string(constant, "kind", "constant");
         json_set_string(constant, "name", str_dup(plan->arena, sources->keys[i]));
-        json_set_number(constant, "value", choose_stages(tile, bytes_of(arguments, staged)));
+        Widths widths = widths_of(arguments, staged);
+        json_set_number(constant, "value", choose_stages(tile, widths.sum, widths.narrowest));
         json_set_bool(constant, "is_stages", true);
         json_push(arguments, constant);
     }
@@ -443,15 +457,22 @@ Json *plan_whole_rows(Arena *arena, const PlannedForward *forward, const Json *r
     BackwardPlan plan = {.arena = arena, .forward = forward, .known = *forward->configuration};
     double length = expression(&plan, rows, "length", error);
     if (*error || !(length >= 1 && length <= WHOLE_MOST)) return NULL;
-    RowChoice choice = choose_whole_row((int64_t)length, 0, 0);
+    RowChoice choice = choose_whole_row((int64_t)length, 0, 0, 0, 0);
     PlannedForward own = with_block(arena, forward, block, choice.size);
     Json *launches = plan_backward(arena, &own, json_get(rows, "launches"), error);
     if (!launches || !launches->count) return NULL;
     double bytes = 0;
+    int narrowest = 0, widest = 0;
     Json *widths = widths_json(&plan, json_get(launches->items[0], "arguments"),
                                json_get(rows, "tensors"), error);
-    for (int i = 0; i < widths->count; i++) bytes += widths->items[i]->number;
-    choice = choose_whole_row((int64_t)length, (int64_t)bytes, json_get_int(rows, "sums", 0));
+    for (int i = 0; i < widths->count; i++) {
+        int width = (int)widths->items[i]->number;
+        bytes += width;
+        if (width && (!narrowest || width < narrowest)) narrowest = width;
+        if (width > widest) widest = width;
+    }
+    choice = choose_whole_row((int64_t)length, (int64_t)bytes, json_get_int(rows, "sums", 0),
+                              narrowest, widest);
     if (*error || !choice.size) return NULL;
     put_row(launches, block, choice, forward->configuration->stages);
     return launches;

@@ -182,7 +182,9 @@ static void put_own(Json *json, const LaunchPlan *plan, const BackwardLaunch *la
 static void put_options(Json *json, const LaunchPlan *plan, const BackwardLaunch *launch) {
     if (!launch->tile) return;
     json_set_string(json, "tile", launch->tile);
-    if (launch_counts_warps(json->arena, plan, launch)) {
+    bool has_bytes = launch_counts_byte_warps(json->arena, plan, launch);
+    if (has_bytes) json_set_bool(json, "has_bytes", true);
+    if (has_bytes || launch_counts_warps(json->arena, plan, launch)) {
         json_set_bool(json, "counts_warps", true);
         json_set(json, "loaded", names_json(json->arena, launch->loaded, launch->loaded_count));
     }

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.emitted.plan import tad
+from tests.emitted.plan import ROOT, helper_texts, tad
 
 KERNEL = """import torch
 import triton
@@ -75,3 +75,19 @@ def test_warps_follow_the_tile(name: str, tmp_path: Path) -> None:
     assert [warps(size, two, two, None) for size in sizes] == [1, 2, 4, 4, 8, 16, 16]
     assert [warps(size, four, four) for size in sizes] == [1, 2, 4, 8, 16, 16, 16]
     assert warps(4096, two, two, two, two) == 8
+
+
+def test_bytes_beside_wider_elements_get_more_warps() -> None:
+    """A sweep over rows that loads a mask takes the forward's warps, or one for 512 bytes of the widest tile."""
+    run = tad("--backward", "--no-proof", ROOT / "bench" / "gpu" / "style" / "unseen.py")
+    said = re.sub(r"\s+", " ", run.stdout)
+    tensors = "x_ptr, r_ptr, keep_ptr, dy_ptr, ds_ptr"
+    assert f'"num_warps": _byte_warps( BLOCK, {tensors}, **ctx.options ), }}' in said
+    names: dict = {"torch": SimpleNamespace(Tensor=Tensor, version=SimpleNamespace(hip=None))}
+    exec(helper_texts(run.stdout, "_byte_warps", "_warps", "_stages"), names)
+    warps, stages, one, two = names["_byte_warps"], names["_stages"], Tensor(1), Tensor(2)
+    assert warps(4096, two, one, two, num_warps=8, num_stages=3) == 16
+    assert warps(1024, two, one) == 4
+    assert warps(1024, two, one, num_warps=8) == 8
+    assert warps(8192, two, two, num_warps=2) == 2, "there is no mask of bytes"
+    assert (stages(4096, two, two, one, two, two), stages(4096, *[two] * 5)) == (3, 1)

@@ -140,13 +140,14 @@ class Tensor:
 def test_a_row_fits_the_registers(tmp_path: Path) -> None:
     text = tad("--backward", "--no-proof", rows(tmp_path / "kernels.py")).stdout
     names: dict = {"torch": SimpleNamespace(Tensor=Tensor)}
-    exec(helper_texts(text, "_whole_row"), names)
+    exec(helper_texts(text, "_whole_row", "_byte_warps"), names)
     choose, two, four = names["_whole_row"], Tensor(2), Tensor(4)
     assert choose(4096, two, two, sums=2) == (4096, 4)
     assert choose(8192, four, four, sums=2) == (8192, 8)
     assert choose(70, four, sums=1) == (128, 4)
     assert choose(10000, two, two, sums=2) == choose(16384, two, None, sums=1) == (16384, 16)
     assert choose(8193, four, four, sums=2) == choose(16385, two, sums=1) == (0, 0)
+    assert choose(4096, two, Tensor(1), sums=2) == (4096, 16), "a thread has 16 bytes of the wider one"
     assert choose(0, two) == choose(-3, two) == (0, 0)
 
 

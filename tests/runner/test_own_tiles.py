@@ -18,7 +18,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.emitted.plan import EXAMPLES, KERNELS, derived, helper_texts, tad
+from tests.emitted.plan import EXAMPLES, KERNELS, ROOT, derived, helper_texts, tad
 from tests.emitted.test_whole_rows import rows as rows_in_blocks
 from tests.emitted.test_wide_blocks import FLAT, HEAD, PLAIN
 from tests.runner.test_protocol import BIN, Runner, gradcheck_params
@@ -50,6 +50,8 @@ class Size(tuple):
 CALLED = {
     "_wide_block": ("_warps",),
     "_together": ("_warps",),
+    "_whole_row": ("_byte_warps",),
+    "_byte_warps": ("_warps",),
     "_product_tiles": ("_once", "_fitting_tiles"),
     "_loop_tile": ("_once", "_fitting_tile"),
 }
@@ -343,6 +345,31 @@ def test_whole_rows_are_the_functions(type_: str, worker: Runner, tmp_path: Path
     params["backward"] |= {"whole_rows": whole | {"length": 64}}
     (found,) = worker.ask("plan", params)["result"]["launches"]
     assert found["kernel"] == "walked", "its Function does not ask"
+
+
+# --- single bytes beside wider elements -------------------------------------------------------------------------------
+
+
+BYTES = ROOT / "bench" / "gpu" / "style" / "unseen.py"
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_warps_beside_bytes_are_the_functions(type_: str, worker: Runner) -> None:
+    warps, stages = rule("_byte_warps", BYTES), rule("_stages", BYTES)
+    seen = set()
+    for size, said in itertools.product([64, 512, 1024, 4096, 8192, 16384], [None, 2, 8, 16]):
+        tensors = Tensor(width=TYPES[type_]), Tensor(width=1)
+        own = warps(size, *tensors, num_warps=said), stages(size, *tensors)
+        names = ["X", "Y"]
+        arguments = {name: {"same": name} for name in names} | {"stages": {"stages": True}}
+        launch = {"arguments": arguments, "tile": str(size), "loaded": names}
+        launch |= {"has_bytes": True, "counts_warps": True, "staged": names}
+        line = f"# tad: n=4, BLOCK=4, X={type_}[4], Y=i1[4], grid=(4,)"
+        line += f", num_warps={said}" if said else ""
+        (found,) = planned(worker, line, [launch])
+        assert (found["options"]["num_warps"], found["arguments"][-1]["value"]) == own, (size, said)
+        seen.add(own)
+    assert len(seen) > 4
 
 
 # --- blocks of a program's elements -----------------------------------------------------------------------------------

@@ -506,10 +506,13 @@ bool places_are_owned_together(Arena *arena, const FunctionAxes *around, Op *a, 
     return true;
 }
 
-/// Whether the address moves along a stride by more than a distance along it, with something that varies: it is a dimension's.
-static bool is_step_of_dimension(Arena *arena, const Poly *base, const Monomial *distance) {
-    const Poly along = {1, distance};
-    int64_t size = distance->coefficient < 0 ? -distance->coefficient : distance->coefficient;
+/// Whether the address moves along a stride by more than a distance along it, with something that varies: it is a dimension's. Of elements
+/// that lie side by side, lanes are what varies.
+static bool is_step_of_dimension(Arena *arena, const Affine *offset, const Monomial *distance) {
+    const Poly along = {1, distance}, *base = offset->base;
+    int64_t size = distance->coefficient < 0 ? -distance->coefficient : distance->coefficient, step;
+    for (int i = 0; i < offset->rank && !distance->atom_count; i++)
+        if (poly_is_constant(offset->lane[i], &step) && step > size) return true;
     const Poly *unit =
         poly_divide_exact(arena, &along, poly_constant(arena, distance->coefficient));
     for (int t = 0; unit && distance->atom_count && t < base->count; t++) {
@@ -531,12 +534,12 @@ bool places_are_apart_by_strides(Arena *arena, const FunctionAxes *around, Op *a
         type.rank != a->operands[0]->type.rank)
         return false;
     const Poly *distance = poly_subtract(arena, other.offset.base, joint.offset.base);
-    if (!is_fixed(distance) || distance->count < 2 || distance->count > MOST_CHOICES) return false;
+    if (!is_fixed(distance) || distance->count < 1 || distance->count > MOST_CHOICES) return false;
     Region *around_a = a->parent;
     const Poly *base = joint.offset.base;
     for (int t = 0; t < distance->count; t++) {
         const Poly part = {1, &distance->terms[t]};
-        if (!is_step_of_dimension(arena, joint.offset.base, part.terms)) return false;
+        if (!is_step_of_dimension(arena, &joint.offset, part.terms)) return false;
         Value *choice = choice_between_two(arena, t);
         choice->region->parent->parent = around_a;
         around_a = choice->region;

@@ -118,6 +118,53 @@ bool launches_pass_product(const Differentiation *state, const Poly *whole, cons
     return launches.count > 0;
 }
 
+enum { MOST_FACTORS = 12 };
+
+typedef struct Factors {
+    const HostValue *items[MOST_FACTORS];
+    int count;
+} Factors;
+
+static bool add_factors(Factors *factors, const HostValue *value) {
+    if (!value) return false;
+    if (is_operation(value, HOST_OP_MULTIPLY))
+        return add_factors(factors, value->items[0]) && add_factors(factors, value->items[1]);
+    if (factors->count == MOST_FACTORS) return false;
+    factors->items[factors->count++] = value;
+    return true;
+}
+
+static bool take_factor(Factors *factors, const HostValue *wanted) {
+    for (int i = 0; i < factors->count; i++) {
+        if (!is_same_number(factors->items[i], wanted)) continue;
+        factors->items[i] = factors->items[--factors->count];
+        return true;
+    }
+    return false;
+}
+
+static bool launch_passes_multiple(const Differentiation *state, const HostLaunch *launch,
+                                   const Poly *whole, const Poly *part) {
+    Factors all = {0}, wanted = {0};
+    if (part->count != 1 || part->terms[0].coefficient != 1 ||
+        !add_factors(&all, passed(launch, parameter_alone(state, whole))))
+        return false;
+    for (int i = 0; i < part->terms[0].atom_count; i++)
+        if (!add_factors(&wanted, passed(launch, parameter_of(state, part->terms[0].atoms[i]))))
+            return false;
+    for (int i = 0; i < wanted.count; i++)
+        if (!take_factor(&all, wanted.items[i])) return false;
+    return true;
+}
+
+bool launches_pass_multiple(const Differentiation *state, const Poly *whole, const Poly *part) {
+    if (!state->primal->definition) return false;
+    HostLaunches launches = host_launches(state->arena, state->primal->definition, state->primal);
+    for (LIST_EACH(int, i, launches))
+        if (!launch_passes_multiple(state, launches.items[i], whole, part)) return false;
+    return launches.count > 0;
+}
+
 enum { MOST_OF_FEW = 32 };
 
 static bool is_few(const PassedNumber *number) {

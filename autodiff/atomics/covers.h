@@ -10,6 +10,8 @@ bool launches_cover(const Differentiation *state, const Coordinate *coordinate, 
 /// Whether each launch of the file passes for `whole` the product of what it passes for the two others.
 bool launches_pass_product(const Differentiation *state, const Poly *whole, const Poly *a,
                            const Poly *b);
+/// Whether each launch of the file passes for `whole` a multiple of the product of what it passes for the parameters that `part` is made of.
+bool launches_pass_multiple(const Differentiation *state, const Poly *whole, const Poly *part);
 /// Whether the number is small, as far as the launches of the file tell: a number of the kernel's, or one that a caller chooses apart from
 /// the sizes of tensors, as the factor of an enlarged image.
 bool launches_pass_few(const Differentiation *state, const Poly *number);

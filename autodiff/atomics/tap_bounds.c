@@ -251,11 +251,71 @@ static bool is_same_for_all(const Taps *taps, const TapRead *read, Value *condit
     return true;
 }
 
+/// A digit of a coordinate that a mask ends `room` in front of its last value: `number // low % extent + room < extent`.
+typedef struct DigitBound {
+    const Poly *low, *extent, *room;
+} DigitBound;
+
+/// `digit + added < end`, from what a comparison says; or `digit != last`.
+static bool digit_bound(const Taps *taps, int c, Value *condition, DigitBound *bound) {
+    Arena *arena = taps->arena;
+    const Op *op = unspread(condition)->op;
+    if (!op || op->operand_count < 2 || op->operands[1]->type.rank ||
+        (op->code != OP_LT && op->code != OP_NE))
+        return false;
+    int64_t added = 0;
+    Value *digit = unspread(op->operands[0]);
+    if (digit->op && digit->op->code == OP_ADD && op->code == OP_LT &&
+        value_is_int(digit->op->operands[1], &added))
+        digit = unspread(digit->op->operands[0]);
+    const Op *part = digit->op;
+    if (!part || part->code != OP_MOD) return false;
+    *bound = (DigitBound){.low = poly_constant(arena, 1),
+                          .extent = value_poly(arena, part->operands[1])};
+    Value *number = unspread(part->operands[0]);
+    if (number->op && number->op->code == OP_FLOORDIV) {
+        bound->low = value_poly(arena, number->op->operands[1]);
+        number = unspread(number->op->operands[0]);
+    }
+    const Poly *end = value_poly(arena, op->operands[1]);
+    bound->room =
+        poly_add(arena, poly_subtract(arena, bound->extent, end), poly_constant(arena, added));
+    bool is_last = poly_equal(bound->room, poly_constant(arena, 1));
+    return value_is_coordinate(arena, &taps->coordinates[c], number) &&
+           (op->code == OP_LT || is_last);
+}
+
+/// Whether the read's mask keeps the reader below `end`, and what it reads as well: it ends a digit early enough, of which `end` has whole
+/// ones (`w < W - 1` of `x[i + 1]`, `i < n`, where n is a multiple of W).
+static bool stays_below_whole(const Taps *taps, const TapRead *read, int c, const Poly *end) {
+    Arena *arena = taps->arena;
+    TapConditions conditions = tap_conditions(arena, access_mask(read->statement->op));
+    bool is_below = false, is_early = false;
+    for (LIST_EACH(int, i, conditions)) {
+        TapBound own;
+        DigitBound digit;
+        is_below |= bound_of(taps, conditions.items[i], &own) && side_of(taps, &own, c) == -1 &&
+                    own.is_strict && poly_equal(own.base, end);
+        if (is_early || !digit_bound(taps, c, conditions.items[i], &digit)) continue;
+        const Poly *steps = poly_multiply(arena, digit.room, digit.low),
+                   *whole = poly_multiply(arena, digit.extent, digit.low);
+        is_early =
+            steps && whole &&
+            tap_is_never_negative(taps, read, poly_subtract(arena, steps, read->distance[c])) &&
+            (poly_divide_exact(arena, end, whole) ||
+             launches_pass_multiple(taps->state, end, whole));
+    }
+    return is_below && is_early;
+}
+
 bool tap_condition_holds(const Taps *taps, Value *condition, const TapRead *read) {
     TapConditions conditions = tap_conditions(taps->arena, access_mask(read->statement->op));
     TapBound wanted, found[2];
     bool is_bound = bound_of(taps, condition, &wanted);
     if (is_bound) wanted.base = tap_at_own(taps, wanted.base);
+    for (int c = 0; c < taps->count && is_bound && wanted.is_strict; c++)
+        if (side_of(taps, &wanted, c) == -1 && stays_below_whole(taps, read, c, wanted.base))
+            return true;
     for (LIST_EACH(int, i, conditions)) {
         Value *other = conditions.items[i];
         if (other == condition && is_same_for_all(taps, read, other)) return true;
@@ -312,6 +372,11 @@ static bool ends_at_owner(const Taps *taps, const TapRead *read, int c) {
             if (side_of(taps, &found[k], c) == -1 && found[k].is_strict &&
                 launches_cover(taps->state, &taps->coordinates[c], found[k].base))
                 return true;
+        TapBound own;
+        if (bound_of(taps, conditions.items[i], &own) && own.is_strict &&
+            side_of(taps, &own, c) == -1 && stays_below_whole(taps, read, c, own.base) &&
+            launches_cover(taps->state, &taps->coordinates[c], own.base))
+            return true;
     }
     return false;
 }

@@ -36,12 +36,16 @@ ATOMICS = {
         "valid": 1,  # the last elements of a row have no owner
         "around_some": 1,  # nor has what the grid leaves out
         "shifted_by": 0,
+        "five_points_flat": 0,
+        "five_points_of_some": 1,  # the last row may end early
+        "two_columns_on": 0,
     },
     "pools.py": {
         "average": 0,
         "rows": 0,
         "largest": 0,
         "shuffle": 0,
+        "average_of_tiles": 0,
         "overlapping": 1,
         "overlapping_rows": 1,
     },

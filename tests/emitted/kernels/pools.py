@@ -26,6 +26,18 @@ def average(x, y, H, W, OH, OW, n, B: tl.constexpr):
     tl.store(y + i, (a * a + b + c + d) * 0.25, mask=inside)
 
 
+@triton.jit
+def average_of_tiles(x, y, H, W, OH, OW, BH: tl.constexpr, BW: tl.constexpr):
+    p = tl.program_id(2)
+    oh = tl.program_id(0) * BH + tl.arange(0, BH)
+    ow = tl.program_id(1) * BW + tl.arange(0, BW)
+    m = (oh[:, None] < OH) & (ow[None, :] < OW)
+    base = x + p * H * W + (2 * oh[:, None]) * W + 2 * ow[None, :]
+    s = tl.load(base, mask=m, other=0.0) + tl.load(base + 1, mask=m, other=0.0)
+    s += tl.load(base + W, mask=m, other=0.0) + tl.load(base + W + 1, mask=m, other=0.0)
+    tl.store(y + p * OH * OW + oh[:, None] * OW + ow[None, :], s * 0.25, mask=m)
+
+
 def run_average(x):
     planes, H, W = x.shape
     y = torch.empty(planes, H // 2, W // 2, device=x.device, dtype=x.dtype)
@@ -136,4 +148,12 @@ def run_overlapping_rows(x, k):
     y = torch.empty(planes, H, (W - k) // (k - 1) + 1, device=x.device, dtype=x.dtype)
     block = triton.next_power_of_2(y.shape[2])
     overlapping_rows[(planes, H)](x, y, H, W, H, y.shape[2], K=k, B=block)
+    return y
+
+
+def run_average_of_tiles(x):
+    P, H, W = x.shape
+    OH, OW = H // 2, W // 2
+    y = torch.empty(P, OH, OW)
+    average_of_tiles[(triton.cdiv(OH, 4), triton.cdiv(OW, 32), P)](x, y, H, W, OH, OW, BH=4, BW=32)
     return y

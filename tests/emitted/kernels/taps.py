@@ -27,6 +27,48 @@ def last_elements(x, y, n, W: tl.constexpr, B: tl.constexpr):
     tl.store(y + row * n + t, total / W, mask=t < n)
 
 
+@triton.jit
+def five_points_flat(x, y, H, W, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    m = i < n
+    w = i % W
+    h = (i // W) % H
+    c = tl.load(x + i, mask=m, other=0.0)
+    l = tl.load(x + i - 1, mask=m & (w > 0), other=0.0)
+    r = tl.load(x + i + 1, mask=m & (w < W - 1), other=0.0)
+    u = tl.load(x + i - W, mask=m & (h > 0), other=0.0)
+    d = tl.load(x + i + W, mask=m & (h < H - 1), other=0.0)
+    tl.store(y + i, l + r + u + d - 4 * c, mask=m)
+
+
+@triton.jit
+def five_points_of_some(x, y, H, W, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    m = i < n
+    w = i % W
+    h = (i // W) % H
+    c = tl.load(x + i, mask=m, other=0.0)
+    l = tl.load(x + i - 1, mask=m & (w > 0), other=0.0)
+    r = tl.load(x + i + 1, mask=m & (w < W - 1), other=0.0)
+    u = tl.load(x + i - W, mask=m & (h > 0), other=0.0)
+    d = tl.load(x + i + W, mask=m & (h < H - 1), other=0.0)
+    tl.store(y + i, l + r + u + d - 4 * c, mask=m)
+
+
+@triton.jit
+def two_columns_on(x, y, H, W, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    m = i < n
+    w = i % W
+    h = (i // W) % H
+    c = tl.load(x + i, mask=m, other=0.0)
+    l = tl.load(x + i - 1, mask=m & (w > 0), other=0.0)
+    r = tl.load(x + i + 2, mask=m & (w < W - 2), other=0.0)
+    u = tl.load(x + i - W, mask=m & (h != 0), other=0.0)
+    d = tl.load(x + i + W, mask=m & (h != H - 1), other=0.0)
+    tl.store(y + i, l + r + u + d - 4 * c, mask=m)
+
+
 def run_last_elements(x, window):
     y = torch.empty_like(x)
     m, n = x.shape
@@ -191,4 +233,27 @@ def run_shifted_by(x, shift):
     y = torch.empty_like(x)
     n = x.numel()
     shifted_by[(triton.cdiv(n, 8),)](x, y, n, shift, B=8)
+    return y
+
+
+def run_five_points_flat(x):
+    P, H, W = x.shape
+    y = torch.empty_like(x)
+    n = x.numel()
+    five_points_flat[(triton.cdiv(n, 32),)](x, y, H, W, n, B=32)
+    return y
+
+
+def run_five_points_of_some(x, n):
+    P, H, W = x.shape
+    y = torch.empty_like(x)
+    five_points_of_some[(triton.cdiv(n, 32),)](x, y, H, W, n, B=32)
+    return y
+
+
+def run_two_columns_on(x):
+    P, H, W = x.shape
+    y = torch.empty_like(x)
+    n = x.numel()
+    two_columns_on[(triton.cdiv(n, 32),)](x, y, H, W, n, B=32)
     return y

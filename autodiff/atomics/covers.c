@@ -120,12 +120,12 @@ bool launches_pass_product(const Differentiation *state, const Poly *whole, cons
 
 enum { MOST_FACTORS = 12 };
 
-typedef struct Factors {
+typedef struct PassedFactors {
     const HostValue *items[MOST_FACTORS];
     int count;
-} Factors;
+} PassedFactors;
 
-static bool add_factors(Factors *factors, const HostValue *value) {
+static bool add_factors(PassedFactors *factors, const HostValue *value) {
     if (!value) return false;
     if (is_operation(value, HOST_OP_MULTIPLY))
         return add_factors(factors, value->items[0]) && add_factors(factors, value->items[1]);
@@ -134,7 +134,7 @@ static bool add_factors(Factors *factors, const HostValue *value) {
     return true;
 }
 
-static bool take_factor(Factors *factors, const HostValue *wanted) {
+static bool take_factor(PassedFactors *factors, const HostValue *wanted) {
     for (int i = 0; i < factors->count; i++) {
         if (!is_same_number(factors->items[i], wanted)) continue;
         factors->items[i] = factors->items[--factors->count];
@@ -145,7 +145,7 @@ static bool take_factor(Factors *factors, const HostValue *wanted) {
 
 static bool launch_passes_multiple(const Differentiation *state, const HostLaunch *launch,
                                    const Poly *whole, const Poly *part) {
-    Factors all = {0}, wanted = {0};
+    PassedFactors all = {0}, wanted = {0};
     if (part->count != 1 || part->terms[0].coefficient != 1 ||
         !add_factors(&all, passed(launch, parameter_alone(state, whole))))
         return false;

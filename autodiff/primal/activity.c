@@ -120,6 +120,7 @@ static bool visit_active(void *context, Op *op) {
     active = active || makes_float;
     if ((makes_float || op->code == OP_BITCAST) && marking->state->activity.ignores_bits)
         active = false;
+    if (bitcast_is_of_integers(op)) active = false;
     for (int i = 0; active && i < op->result_count; i++)
         if (value_may_be_float(op->results[i])) active_mark(marking, op->results[i]);
     return true;

@@ -152,6 +152,44 @@ static bool reads_bits(const Differentiation *state, const Op *op) {
     return op_rows[op->code].gradient_unsupported && any_active_operand(state, op);
 }
 
+/// Whether `asked` is the element type that `value` has, whatever the caller passes.
+static bool is_type_of(const Value *asked, const Value *value) {
+    const DType own = value->type.element;
+    const Value *other =
+        asked && asked->op && asked->op->code == OP_DTYPE_OF ? asked->op->operands[0] : NULL;
+    if (other == value) return true;
+    if (value->type.kind != TYPE_NUMBER || own.code != DTYPE_OF_PARAMETER) return false;
+    if (other) return other->type.kind == TYPE_NUMBER && dtype_equal(other->type.element, own);
+    const Constant *type = asked ? asked->constant : NULL;
+    return type && type->kind == CONSTANT_DTYPE && !type->is_pointer &&
+           dtype_equal(type->dtype, own);
+}
+
+/// Whether the condition is `value.dtype == INTEGER`, or `!=` where `holds` is false.
+static bool says_integer(const Value *condition, bool holds, const Value *value) {
+    const Op *op = condition->op;
+    if (!op || op->code != (holds ? OP_EQ : OP_NE)) return false;
+    for (int side = 0; side < 2; side++) {
+        const Constant *type = op->operands[1 - side] ? op->operands[1 - side]->constant : NULL;
+        bool is_integer = type && type->kind == CONSTANT_DTYPE && !type->is_pointer &&
+                          type->dtype.code > DTYPE_OF_PARAMETER && dtype_is_integer(type->dtype);
+        if (is_integer && is_type_of(op->operands[side], value)) return true;
+    }
+    return false;
+}
+
+bool bitcast_is_of_integers(const Op *op) {
+    if (op->code != OP_BITCAST) return false;
+    for (const Region *region = op->parent; region && region->parent;
+         region = region->parent->parent) {
+        const Op *owner = region->parent;
+        if (owner->code == OP_IF &&
+            says_integer(owner->operands[0], region == owner->regions[0], op->operands[0]))
+            return true;
+    }
+    return false;
+}
+
 bool pointer_is_cast(const Value *pointer) {
     for (int depth = 0; pointer && pointer->op && depth < 1000; depth++) {
         const Op *op = pointer->op;

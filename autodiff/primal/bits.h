@@ -12,6 +12,8 @@ bool bits_follow(Differentiation *state, const Op *op);
 bool bits_add(Differentiation *state, const Value *value, uint64_t bits);
 /// Whether an op makes a float of such bits.
 bool op_makes_float_of_bits(const Differentiation *state, const Op *op);
+/// Whether a bitcast is below a question by which its operand is of integers, as in `if x.dtype == tl.uint8:`: these carry no gradient.
+bool bitcast_is_of_integers(const Op *op);
 /// Whether an address goes through a pointer that was cast to another element type than that of its parameter.
 bool pointer_is_cast(const Value *pointer);
 /// Refuses a kernel that stores floats, or their bits, through a pointer of another type, or bits as whole numbers where

@@ -580,6 +580,7 @@ void adjoint_rule(Differentiation *state, const Op *op, Value *const *gradients)
     default: break;
     }
     if (row->gradient_none || !depends_on_active(state, op)) return;
+    if (bitcast_is_of_integers(op)) return;
     if (row->gradient) {
         rule_from_text(state, op, gradients[0]);
         return;

@@ -123,6 +123,11 @@ static void roles_of_comparison(Roles *roles, const Op *op) {
         bool asks_remainder = constant && constant->kind == CONSTANT_INT && other->op &&
                               other->op->code == OP_MOD && (op->code == OP_EQ || op->code == OP_NE);
         if (asks_remainder) role_add(roles, other, ROLE_INT);
+        // code == 2; a float may be compared with 0 and 1, too
+        bool is_equality = op->code == OP_EQ || op->code == OP_NE;
+        if (is_equality && constant && constant->kind == CONSTANT_INT && constant->integer != 0 &&
+            constant->integer != 1)
+            role_add(roles, other, ROLE_WHOLE);
         // mask == True
         if (constant && constant->kind == CONSTANT_BOOL) role_add(roles, other, ROLE_WHOLE);
     }

@@ -383,6 +383,26 @@ def lookup(t, x):
     assert [(entry["status"], entry["reason"]) for entry in entries] == [("proved", "")] * 2
 
 
+CODES = HEADER + """
+@triton.jit
+def scales(x_ptr, codes_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    lanes = tl.arange(0, BLOCK)
+    code = tl.load(codes_ptr + row)
+    x = tl.load(x_ptr + row * n + lanes, mask=lanes < n, other=0.0)
+    scale = tl.sqrt(tl.sum(x * x) / n + 0.5)
+    tl.store(y_ptr + row, tl.where((code == 2) | (code == 6), scale, 1.0))
+"""
+
+
+def test_what_is_compared_with_codes_is_an_integer(workspace: Workspace) -> None:
+    """As a float no code would be met, and every derivative be 0."""
+    workspace.write({"a.py": CODES})
+    done = workspace.tad("--check", "a.py", "--grad", "-f", "json")
+    (kernel,) = json.loads(done.stdout)["kernels"]
+    assert kernel["status"] == "proved", kernel["reason"]
+
+
 HALVES = HEADER + """
 @triton.jit
 def samples(image_ptr, sizes_ptr, y_ptr, C: tl.constexpr, L: tl.constexpr):

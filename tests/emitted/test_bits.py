@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.emitted.plan import tad
+from tests.emitted.plan import proved_module, tad
+from tests.triton.compile import compile_kernel
 
 HEAD = """import torch
 import triton
@@ -213,3 +215,58 @@ def run(x):
     result = tad("--backward", "--no-proof", file)
     assert ("def run(" in result.stdout) == (what == "index")
     assert ("it also launches `first`" in result.stdout + result.stderr) == (what == "bits")
+
+
+CACHED = f"""{HEAD}
+
+@triton.jit
+def scores(q_ptr, k_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    lanes = tl.arange(0, BLOCK)
+    mask = lanes < n
+    q = tl.load(q_ptr + row * n + lanes, mask=mask, other=0.0).to(tl.float32)
+    k = tl.load(k_ptr + row * n + lanes, mask=mask, other=0)
+    if k.dtype == tl.uint8:
+        k = k.to(tl.float8e5, bitcast=True).to(tl.float32)
+    else:
+        k = k.to(tl.float32)
+    tl.store(y_ptr + row, tl.exp(tl.sum(q * k)))
+
+
+def run(q, k):
+    y = torch.empty(q.shape[0], dtype=torch.float32, device=q.device)
+    scores[(q.shape[0],)](q, k, y, q.shape[1], BLOCK=triton.next_power_of_2(q.shape[1]))
+    return y
+"""
+
+
+@pytest.mark.parametrize("cache", ["*fp16", "*fp32", "*u8"])
+def test_bytes_below_a_question_for_bytes(tmp_path: Path, cache: str) -> None:
+    """Where the cache holds bytes it has no gradient, and its floats are those that the forward reads."""
+    text = proved_module(tmp_path, CACHED)
+    backward = text[text.index("def scores_backward") :].split("\nclass ")[0]
+    assert "bitcast=True" in backward
+    names = re.findall(r"^    (\w+)(?:: tl\.constexpr)?[,=]", backward.split("):")[0], re.MULTILINE)
+    types = {"q_ptr": "*fp32", "k_ptr": cache, "y_ptr": "*fp32", "n": "i32"}
+    types |= {f"d{name}": kind for name, kind in types.items() if name.endswith("_ptr")}
+    constants: dict[str, object] = {"BLOCK": 64}
+    if cache == "*u8":
+        del types["dk_ptr"]
+        constants["dk_ptr"] = None
+    types = {name: kind for name, kind in types.items() if name in names}
+    constants |= {name: None for name in names if name.endswith("_before")}
+    ttir = compile_kernel(text, "scores_backward", types, constants, until="ttir").raw_ttir
+    assert ("f8E5M2" in ttir) == (cache == "*u8"), ttir
+
+
+def test_bits_of_floats_below_a_question_for_others(tmp_path: Path) -> None:
+    """Below `!=`, below a question for floats or for something else, the bits are those of floats."""
+    for question in ("k.dtype != tl.uint8", "k.dtype == tl.float16", "n == 8"):
+        text = CACHED.replace("k.dtype == tl.uint8", question).replace(
+            "k.to(tl.float8e5, bitcast=True)", "k.to(tl.float16).to(tl.float16, bitcast=True)"
+        )
+        (kernel,) = checked(tmp_path, text).values()
+        assert (
+            kernel["status"] != "proved"
+            or "static_assert" in tad("--backward", "-q", tmp_path / "bits.py").stdout
+        ), question

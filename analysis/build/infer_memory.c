@@ -56,6 +56,9 @@ static void infer_store(const Inference *inference) {
     static const char *const others[] = {"value", "mask"};
     Type pointer = infer_operand_type(inference, 0);
     const Value *value = infer_operand_named(inference, "value");
+    // `desc.store([row, 0], x)` of what may be a descriptor
+    if (is_tuple(value) && pointer.kind != TYPE_POINTER && pointer.kind != TYPE_BLOCK_POINTER)
+        return;
     if (is_tuple(value)) {
         infer_error(inference, DIAGNOSTIC_WRONG_ARGUMENT,
                     "a store takes one value, not a tuple of %d", value->op->operand_count);

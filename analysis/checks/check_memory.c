@@ -63,6 +63,30 @@ static bool is_remainder_of(Check *check, Value *index, Value *limit) {
            same_number(check, check_strip(value->op->operands[1]), limit);
 }
 
+/// Whether a number is a whole part of a length: BLOCK // 2.
+static bool is_quotient_of(Check *check, const Value *value, const Poly *length) {
+    const Op *op = value->op;
+    int64_t parts;
+    if (!op || op->code != OP_FLOORDIV || !value_is_int(op->operands[1], &parts) || parts < 2)
+        return false;
+    const Affine whole = affine_of(check->arena, op->operands[0]);
+    return whole.known && !whole.rank && poly_equal(whole.base, length);
+}
+
+/// Whether a limit is a part of the tile's own length, as in `lanes < BLOCK // 2`: it divides the lanes, and says nothing of memory.
+static bool is_share_of_tile(Check *check, const Affine *limit, Type tile) {
+    int64_t length, part;
+    for (int axis = 0; axis < tile.rank; axis++) {
+        const Poly *dim = tile.dims[axis];
+        if (!dim || poly_is_constant(dim, &length) || poly_is_constant(limit->base, &part))
+            continue;
+        for (int t = 0; t < limit->base->count; t++)
+            for (int a = 0; a < limit->base->terms[t].atom_count; a++)
+                if (is_quotient_of(check, limit->base->terms[t].atoms[a], dim)) return true;
+    }
+    return false;
+}
+
 /// Reads `x < n`, `x <= n`, `n > x`, `n >= x`. False where `op` is something else.
 static bool read_bound(Check *check, Op *op, Bound *bound) {
     bool less = op->code == OP_LT || op->code == OP_LE;
@@ -79,6 +103,7 @@ static bool read_bound(Check *check, Op *op, Bound *bound) {
     if (!limit_form.known || has_lanes(&limit_form) || !bound->form.known ||
         !has_lanes(&bound->form))
         return false;
+    if (is_share_of_tile(check, &limit_form, index->type)) return false;
     bound->trivial = (op->code == OP_LT || op->code == OP_GT) &&
                      stays_below(check, &bound->form, index->type, &limit_form);
     return true;
@@ -604,6 +629,27 @@ static bool has_fixed_divisor(const HostValue *value) {
     return false;
 }
 
+static bool is_one_size(const HostValue *a, const HostValue *b) {
+    return a == b || (a->kind == HOST_SIZE && b->kind == HOST_SIZE && a->input == b->input &&
+                      a->axis == b->axis);
+}
+
+/// Whether a number is at least a size by the way that it is computed: max(next_power_of_2(x.shape[1]), 16).
+static bool is_at_least(const HostValue *number, const HostValue *size) {
+    if (is_one_size(number, size)) return true;
+    if (number->kind != HOST_OPERATION) return false;
+    if (number->operation == HOST_OP_NEXT_POWER_OF_2) return is_at_least(number->items[0], size);
+    return number->operation == HOST_OP_MAXIMUM &&
+           (is_at_least(number->items[0], size) || is_at_least(number->items[1], size));
+}
+
+/// Whether there is one program along the axis however large tensors are: all of a size fits its block.
+static bool is_one_program(const HostLaunch *launch, int axis) {
+    const HostValue *programs = axis < launch->grid_rank ? launch->grid[axis] : NULL;
+    return programs && programs->kind == HOST_OPERATION && programs->operation == HOST_OP_CDIV &&
+           is_at_least(programs->items[1], programs->items[0]);
+}
+
 /// Whether each launch of the file has one program along the axis, however large its tensors are.
 static bool is_always_launched_once(Check *check, int axis) {
     const Module *module = check->kernel->definition->module;
@@ -614,12 +660,13 @@ static bool is_always_launched_once(Check *check, int axis) {
         if (site->kernel != check->kernel->definition) continue;
         const HostLaunch *launch = host_launch(module, site, &policy);
         int64_t programs = 1;
+        seen++;
+        if (is_one_program(launch, axis)) continue;
         if (!launch->is_reached || launch->grid_rank == 0) return false;
         if (axis < launch->grid_rank &&
             (!host_int(launch->grid[axis], &programs) || has_fixed_divisor(launch->grid[axis])))
             return false;
         if (programs != 1) return false;
-        seen++;
     }
     return seen > 0;
 }

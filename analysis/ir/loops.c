@@ -97,7 +97,12 @@ bool value_depends_on(Arena *arena, const Value *value, const Value *on, const V
             continue;
         }
         const Op *op = next->op;
-        for (int i = 0; i < op->operand_count; i++) push_new(arena, &seen, &work, op->operands[i]);
+        // of what a loop carries beside this, only what the body makes it of
+        bool is_loop = op_is_loop(op->code);
+        int first = op->code == OP_WHILE ? 0 : 3;
+        for (int i = 0; i < op->operand_count; i++)
+            if (!is_loop || i < first || i == first + next->index)
+                push_new(arena, &seen, &work, op->operands[i]);
         for (int i = 0; i < op->region_count; i++) {
             const Op *end = region_terminator(op->regions[i]);
             if (!end) continue;

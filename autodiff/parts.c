@@ -104,6 +104,27 @@ static bool try_one_pass(Arena *arena, const Kernel *kernel, const Function *for
     return true;
 }
 
+/// What is known of the elements that the whole stores plainly: another kernel that does all of its work stores the same ones.
+static void take_stored(const Variant *whole, BackwardLaunch *launch) {
+    for (int i = 0; i < launch->argument_count; i++) {
+        BackwardArgument *argument = &launch->arguments[i];
+        int known = launch_index(&whole->launch, argument->name);
+        bool is_plain = argument->use == ARGUMENT_GRADIENT && !argument->is_parts && known >= 0;
+        if (!is_plain || whole->launch.arguments[known].use != ARGUMENT_GRADIENT) continue;
+        if (!argument->stored) argument->stored = whole->launch.arguments[known].stored;
+    }
+}
+
+/// Likewise, which gradients are one.
+static void take_twins(const Variant *whole, BackwardLaunch *launch) {
+    for (int i = 0; i < launch->argument_count; i++) {
+        BackwardArgument *argument = &launch->arguments[i];
+        int known = launch_index(&whole->launch, argument->name);
+        if (argument->use == ARGUMENT_GRADIENT && argument->is_optional && known >= 0)
+            argument->same_as = whole->launch.arguments[known].same_as;
+    }
+}
+
 /// Where programs still add with atomics: the same with shares of their own, where half of the gradients need none then; or with a
 /// share of all for each, where none does.
 static void keep_shares(Arena *arena, const Kernel *kernel, const Function *forward,
@@ -120,7 +141,9 @@ static void keep_shares(Arena *arena, const Kernel *kernel, const Function *forw
         for (int i = 0; i < own.result.gradient_count; i++)
             own.result.atomics += own.result.gradients[i].is_atomic;
         int most = all ? 0 : variant->result.atomics / 2;
-        if (own.result.atomics <= most) *variant = own;
+        if (own.result.atomics > most) continue;
+        take_stored(variant, &own.launch);
+        *variant = own;
     }
 }
 
@@ -168,18 +191,6 @@ void variant_split(Arena *arena, const Kernel *kernel, const Function *forward,
     }
 }
 
-/// What is known of the elements that the whole stores plainly: another kernel that does all of its work stores the same ones.
-static void take_stored(const Variant *whole, BackwardLaunch *launch) {
-    for (int i = 0; i < launch->argument_count; i++) {
-        BackwardArgument *argument = &launch->arguments[i];
-        int known = launch_index(&whole->launch, argument->name);
-        bool is_plain = argument->use == ARGUMENT_GRADIENT && !argument->is_parts && known >= 0;
-        if (!is_plain || whole->launch.arguments[known].use != ARGUMENT_GRADIENT) continue;
-        argument->stored = whole->launch.arguments[known].stored;
-        if (argument->is_optional) argument->same_as = whole->launch.arguments[known].same_as;
-    }
-}
-
 void variant_flatten(Arena *arena, const Kernel *kernel, const Function *forward,
                      const BackwardOptions *options, bool keeps_loads, Variant *variant) {
     BackwardPart part = {.kind = PART_FLAT};
@@ -195,21 +206,36 @@ void variant_flatten(Arena *arena, const Kernel *kernel, const Function *forward
         own.result.atomics += own.result.gradients[i].is_atomic;
     if (own.result.atomics) return;
     take_stored(variant, &own.launch);
+    take_twins(variant, &own.launch);
     *variant = own;
+}
+
+/// Whether one kernel keeps shares of sums apart: it walks its rows in the forward's blocks.
+static bool keeps_own_shares(const Variant *variant) {
+    if (variant->part_count || variant->result.atomics) return false;
+    for (int i = 0; i < variant->launch.argument_count; i++)
+        if (variant->launch.arguments[i].is_parts) return true;
+    return false;
 }
 
 void variant_find_whole_rows(Arena *arena, const Kernel *kernel, const Function *forward,
                              const BackwardOptions *options, bool keeps_loads, Variant *variant) {
-    const BackwardPart part = {.kind = PART_ONE_PASS, .has_whole_rows = true};
+    BackwardPart part = {.kind = PART_ONE_PASS, .has_whole_rows = true};
     const FunctionDefinition *definition = kernel->definition;
     Variant *own = ARENA_NEW(arena, Variant);
-    if (variant->part_count < 2 || definition->is_autotuned || definition->has_heuristics) return;
+    bool is_apart = keeps_own_shares(variant);
+    if ((variant->part_count < 2 && !is_apart) || definition->is_autotuned ||
+        definition->has_heuristics)
+        return;
+    if (is_apart) part.kind = PART_WHOLE;
+    part.keeps_shares = is_apart;
     variant_try(arena, kernel, forward, options, keeps_loads, part, own);
     const char *block = own->launch.row.block, *tile = own->launch.tile;
     bool is_row = own->result.status == BACKWARD_DERIVED && block && tile;
     if (!is_row || strcmp(tile, block) != 0) return;  // what else a tile has may not fit
     for (int i = 0; i < own->result.gradient_count; i++)
         if (own->result.gradients[i].is_atomic) return;
+    if (is_apart) take_stored(variant, &own->launch);
     own->backward->name = arena_printf(arena, "%s_whole_rows", own->backward->name);
     variant->whole_rows = own;
 }

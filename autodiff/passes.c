@@ -231,7 +231,11 @@ static void pass_one_element(Differentiation *state) {
 
 static void pass_join_sums(Differentiation *state) { function_join_sums(state->backward); }
 
-static void pass_late_sums(Differentiation *state) { function_sum_late(state->backward); }
+/// Not where a program has a row in registers, and a slice of its own for its sums: it mostly has one row, and tiles of sums would spill.
+static void pass_late_sums(Differentiation *state) {
+    bool is_one_row = state->parts.part.has_whole_rows && state->parts.has_own_slices;
+    if (!is_one_row) function_sum_late(state->backward);
+}
 
 static void pass_pairs(Differentiation *state) { function_pair_accesses(state->backward); }
 

@@ -33,17 +33,18 @@ int choose_byte_warps(double elements, int narrowest, int widest, int warps) {
 RowChoice choose_row_block(RowSizes sizes) {
     enum { LEAST = 32, LANES = 32, BYTES_UNKNOWN = 4 };
     int64_t bytes = sizes.bytes > LEAST_BYTES ? sizes.bytes : LEAST_BYTES,
+            widest = sizes.widest ? sizes.widest : BYTES_UNKNOWN,
             room = ROW_WARPS * LANES * ROW_BYTES / (sizes.lanes * bytes), most = 1, block = LEAST;
+    if (sizes.sums) room = SUM_WARPS * LANES * LOAD_BYTES / (sizes.lanes * widest);
     while (2 * most <= room) most *= 2;
     if (most < sizes.size) most = sizes.size;
     while (block < sizes.length) block *= 2;
     if (block > most) block = most;
     if (block > ROW_BLOCK && 8 * sizes.length <= 5 * block) block /= 4;
     if (block == sizes.size && sizes.warps) return (RowChoice){block, sizes.warps};
-    int64_t wanted =
-        block * sizes.lanes * (sizes.widest ? sizes.widest : BYTES_UNKNOWN) / (LANES * LOAD_BYTES);
-    int warps = FEWEST_WARPS;
-    while (warps < ROW_WARPS && warps < wanted) warps *= 2;
+    int64_t wanted = block * sizes.lanes * widest / (LANES * LOAD_BYTES);
+    int warps = FEWEST_WARPS, limit = sizes.sums ? SUM_WARPS : ROW_WARPS;
+    while (warps < limit && warps < wanted) warps *= 2;
     return (RowChoice){block, warps};
 }
 

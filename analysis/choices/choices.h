@@ -30,12 +30,16 @@ int choose_byte_warps(double elements, int narrowest, int widest, int warps);
 #define ROW_BYTES  256
 #define LOAD_BYTES 16
 #define ROW_BLOCK  4096
+/// Warps of a block whose lanes have many sums, and how many are many.
+#define SUM_WARPS 8
+#define MANY_SUMS 4
 
 typedef struct RowSizes {
     int64_t size, length;  // the forward's block, and elements of a row
     int64_t lanes;         // elements of the tile for each of the block
     int64_t bytes,
         widest;  // of an element of each tensor that is loaded at once, and of one; 0: there is none
+    int sums;    // of each lane, where they are many; else 0
     int warps;   // that the forward's launch says; 0: none
 } RowSizes;
 

@@ -51,9 +51,43 @@ static bool is_told(const BackwardLaunch *launch, const char *name) {
     return false;
 }
 
+/// Whether the launch may run in other blocks than the forward's: sums in parts are apart by programs, whatever their blocks are.
+static bool may_have_blocks(const BackwardLaunch *launch) {
+    for (int i = 0; i < launch->argument_count; i++) {
+        const BackwardArgument *argument = &launch->arguments[i];
+        bool fits = argument->use == ARGUMENT_SAME || argument->use == ARGUMENT_SHAPE ||
+                    argument->use == ARGUMENT_STRIDE || argument->use == ARGUMENT_UPSTREAM ||
+                    argument->use == ARGUMENT_GRADIENT || argument->use == ARGUMENT_SCRATCH ||
+                    argument->use == ARGUMENT_PART_STRIDE ||
+                    (argument->use == ARGUMENT_SLICES && !argument->is_constexpr);
+        if (!fits || argument->is_program_sum) return false;
+    }
+    return true;
+}
+
+typedef struct CarriedTiles {
+    int most;
+} CarriedTiles;
+
+static bool visit_carried(void *context, Op *op) {
+    CarriedTiles *tiles = context;
+    int count = 0;
+    for (int i = 0; op->code == OP_FOR && i < op->result_count; i++)
+        count += op->results[i]->type.rank > 0;
+    tiles->most = count > tiles->most ? count : tiles->most;
+    return true;
+}
+
+/// Tiles that a loop carries at once.
+static int count_carried(const Function *function) {
+    CarriedTiles tiles = {0};
+    region_walk(function->body, visit_carried, &tiles);
+    return tiles.most;
+}
+
 void streams_describe(Blocks *blocks, BackwardLaunch *launch) {
     if (launch->has_tiles || launch->loop || !launch->tile || !launch->loaded_count ||
-        !launch_is_repeatable(launch, true))
+        !may_have_blocks(launch))
         return;
     LaunchBlock *found = NULL;
     for (int i = 0; i < launch->block_count; i++) {
@@ -68,6 +102,7 @@ void streams_describe(Blocks *blocks, BackwardLaunch *launch) {
     const char *lanes = found ? factors_but(blocks->arena, launch->tile, found->of) : NULL;
     if (!lanes || !found->extent || is_told(launch, found->of)) return;
     launch->stream = lanes;
+    launch->stream_sums = count_carried(blocks->function);
     found->role = BLOCK_STREAM;
     found->axis = -1;
     found->tensors = launch->loaded;

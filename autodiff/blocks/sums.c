@@ -2,6 +2,7 @@
 #include "autodiff/blocks/origins.h"
 
 #include "analysis/ir/walk.h"
+#include "autodiff/rewrite/rewrite.h"
 
 enum { MOST_TERMS = 64 };  // that an iteration adds one after the other
 
@@ -56,21 +57,34 @@ static intptr_t ends_in_zeros(ValueWalk *walk, const Value *value) {
 
 /* ---- terms ---- */
 
-typedef struct SumUses {
-    const Value *value;
-    int count;
-} SumUses;
+/// A flag of the launch, such as whether somebody asks for a gradient: the same in all iterations.
+static bool asks_for_flag(const Op *op) {
+    return op && op->code == OP_IF && value_is_of_parameters(op->operands[0]);
+}
 
-static bool visit_uses(void *context, Op *op) {
-    SumUses *uses = context;
-    for (int i = 0; i < op->operand_count; i++) uses->count += op->operands[i] == uses->value;
-    return true;
+/// How often a value is used, of the two sides of a flag on the one where that is more often.
+static int count_uses(const Region *region, const Value *value) {
+    int count = 0;
+    for (const Op *op = region->first; op; op = op->next) {
+        for (int i = 0; i < op->operand_count; i++) count += op->operands[i] == value;
+        int most = 0, all = 0;
+        for (int r = 0; r < op->region_count; r++) {
+            int inside = count_uses(op->regions[r], value);
+            all += inside;
+            most = inside > most ? inside : most;
+        }
+        count += asks_for_flag(op) ? most : all;
+    }
+    return count;
 }
 
 static bool is_used_once(const Region *region, const Value *value) {
-    SumUses uses = {.value = value};
-    region_walk(region, visit_uses, &uses);
-    return uses.count == 1;
+    return count_uses(region, value) == 1;
+}
+
+/// What the sides of a flag end with.
+static Value *end_of_side(const Op *branch, int side, const Value *result) {
+    return region_terminator(branch->regions[side])->operands[result->index];
 }
 
 static bool reduces(const BlockSum *sum, const Op *op) {
@@ -132,6 +146,9 @@ static bool adds_up(BlockSum *sum, Value *value, const Value *carried, int depth
     const Op *op = value->op;
     if (depth == MOST_TERMS || !op || !op->parent || !is_used_once(op->parent, value)) return false;
     Value *const *x = op->operands;
+    if (asks_for_flag(op))
+        return adds_up(sum, end_of_side(op, 0, value), carried, depth + 1) &&
+               adds_up(sum, end_of_side(op, 1, value), carried, depth + 1);
     if (op->code == OP_ADD)
         return (adds_up(sum, x[0], carried, depth + 1) && is_term(sum, x[1])) ||
                (adds_up(sum, x[1], carried, depth + 1) && is_term(sum, x[0]));
@@ -158,6 +175,9 @@ static bool adds_tiles(BlockSum *sum, Value *value, const Value *carried, int de
     if (depth == MOST_TERMS || !op || !op->parent || !is_used_once(op->parent, value)) return false;
     bool is_cast = op->code == OP_CAST && dtype_is_float(value->type.element);
     if (is_cast) return adds_tiles(sum, op->operands[0], carried, depth + 1);
+    if (asks_for_flag(op))
+        return adds_tiles(sum, end_of_side(op, 0, value), carried, depth + 1) &&
+               adds_tiles(sum, end_of_side(op, 1, value), carried, depth + 1);
     if (op->code != OP_ADD && op->code != OP_SUB) return false;
     for (int i = 0; i < (op->code == OP_ADD ? 2 : 1); i++) {
         if (!adds_tiles(sum, op->operands[i], carried, depth + 1)) continue;

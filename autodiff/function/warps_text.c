@@ -422,6 +422,8 @@ static const char *stream_statement(Arena *arena, const LaunchPlan *plan,
     for (int i = 0; i < block->tensor_count; i++) LIST_PUSH(arena, &arguments, block->tensors[i]);
     if (strcmp(launch->stream, "1") != 0)
         LIST_PUSH(arena, &arguments, arena_printf(arena, "lanes=%s", launch->stream));
+    if (launch->stream_sums >= MANY_SUMS)
+        LIST_PUSH(arena, &arguments, arena_printf(arena, "sums=%d", launch->stream_sums));
     if (plan->has_options)
         LIST_PUSH(arena, &arguments, arena_printf(arena, "**%s.options", plan->ctx));
     const char *head = arena_printf(arena, "%s, %s = _row_block", names->block, names->warps);

@@ -585,7 +585,9 @@ static void add_up_tiles(Nest *nest) {
     bool has_products = false;
     nest->totals = map_new(nest->plan->arena);
     region_walk(function->body, visit_product, &has_products);
-    if (!nest->plan->is_sliced || has_products) return;
+    // A whole row fills the registers, and a program with a slice of its own mostly has one of them.
+    bool is_whole_row = nest->plan->is_own && nest->state->parts.part.has_whole_rows;
+    if (!nest->plan->is_sliced || has_products || is_whole_row) return;
     Map readers = function_readers(nest->plan->arena, function);
     for (LIST_EACH(int, i, nest->plan->statements)) {
         Op *statement = nest->plan->statements.items[i]->statement.op;

@@ -186,7 +186,8 @@ typedef struct BackwardLaunch {
     const char **
         stages;  // the tensors, in Python, of which a loop over programs loads a tile of that size each iteration
     int stage_count;
-    bool has_bytes;  // one of these may have elements of one byte beside wider ones: a mask, or what was drawn
+    bool
+        has_bytes;  // one of these may have elements of one byte beside wider ones: a mask, or what was drawn
     LaunchBlock *blocks;
     int block_count;
     bool
@@ -194,6 +195,7 @@ typedef struct BackwardLaunch {
     const LoopTile *loop;  // a block has the role BLOCK_LOOP; or NULL
     const char *
         stream;  // elements of `tile` for each lane of the block with the role BLOCK_STREAM, in Python; NULL: none has it
+    int stream_sums;       // tiles that one of its loops carries at once
     const char *elements;  // the same of the role BLOCK_ELEMENTS
     const char *flat_end,
         *flat_lanes;  // of owners of a flat index: where the launch's elements end, and the block that numbers them, in Python over the

@@ -354,6 +354,7 @@ static void put_own(const BackwardPlan *plan, const Json *launch, Json *json, Er
     if (!row) row = json_get(own, "programs");
     if (row) json_set_number(row, "lanes", expression(plan, source, "lanes", error));
     if (row) json_set_number(row, "least", json_get_number(source, "least", 0));
+    if (row) json_set_number(row, "sums", json_get_number(source, "sums", 0));
     json_set_number(own, "widest", json_get_bool(source, "is_precise", false) ? 2 : 4);
     if (configuration->warps) json_set_number(own, "num_warps", configuration->warps);
     if (configuration->stages) json_set_number(own, "num_stages", configuration->stages);

@@ -125,6 +125,7 @@ static void choose_row(Json *launch, const Json *own, Buffer *words) {
                                                    .lanes = lanes ? lanes : 1,
                                                    .bytes = widths_of(row).sum,
                                                    .widest = widths_of(row).widest,
+                                                   .sums = (int)whole(row, "sums"),
                                                    .warps = (int)whole(own, "num_warps")});
     put_size(launch, row, choice.size, words);
     put_warps(launch, own, choice.warps);

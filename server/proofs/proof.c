@@ -172,6 +172,7 @@ static void put_own(Json *json, const LaunchPlan *plan, const BackwardLaunch *la
         json_set(own, "tensors", names_json(arena, loop->tensors, loop->tensor_count));
     }
     if (launch->stream) json_set_string(own, "lanes", launch->stream);
+    if (launch->stream_sums >= MANY_SUMS) json_set_number(own, "sums", launch->stream_sums);
     if (launch->elements) json_set_string(own, "lanes", launch->elements);
     if (launch->has_together) json_set_string(own, "lanes", launch->tile);
     if (launch->flat_end) json_set_number(own, "least", FLAT_LEAST);

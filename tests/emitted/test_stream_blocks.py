@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests.emitted.plan import Runner, derived, helper_texts, proved_module, tad
+from tests.emitted.plan import ROOT, Runner, derived, helper_texts, proved_module, tad
 from tests.support.worker import Worker
 from tests.triton.interpret import call_function
 
@@ -170,6 +170,14 @@ def test_a_row_fits_the_registers(tmp_path: Path) -> None:
     assert choose(65536, 50000, two, two, num_warps=32) == (65536, 32)
     assert choose(1024, 1000, two, num_warps=2, num_stages=4) == (1024, 2)
     assert choose(1024, 32000, two, two, num_warps=2) == (16384, 16)
+
+
+def test_nests_and_sums_in_parts_have_blocks_of_their_own() -> None:
+    """Also where flags ask whether somebody wants a sum."""
+    text = emitted(ROOT / "bench" / "gpu" / "style" / "reductions.py")
+    for kernel in ("BatchNormKernelFunction", "GroupNormChannelsKernelFunction"):
+        function = text[text.index(f"class {kernel}") :].split("\ndef ")[0]
+        assert "block, warps = _row_block(BLOCK, HW, x_ptr, dy_ptr, sums=4)" in function
 
 
 def test_the_proof_runs_such_blocks(tmp_path: Path) -> None:

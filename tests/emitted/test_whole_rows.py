@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests.emitted.plan import Runner, derived, helper_texts, proved_module, tad
+from tests.emitted.plan import ROOT, Runner, derived, helper_texts, proved_module, tad
 from tests.support.worker import Worker
 from tests.triton.interpret import call_function
 
@@ -149,6 +149,18 @@ def test_a_row_fits_the_registers(tmp_path: Path) -> None:
     assert choose(8193, four, four, sums=2) == choose(16385, two, sums=1) == (0, 0)
     assert choose(4096, two, Tensor(1), sums=2) == (4096, 16), "a thread has 16 bytes of the wider one"
     assert choose(0, two) == choose(-3, two) == (0, 0)
+
+
+def test_planes_of_a_channel_are_read_once() -> None:
+    """A norm over channels: programs keep their sums apart, and each has its plane in registers."""
+    run = tad("--backward", ROOT / "bench" / "gpu" / "style" / "unseen.py")
+    assert "instance_norm_kernel: gradients proved" in run.stderr, run.stderr
+    kernel = "def instance_norm_kernel_backward_whole_rows("
+    text = run.stdout[run.stdout.index(kernel) :].split("class ")[0]
+    assert (text.count("tl.load(x_ptr"), text.count("tl.load(dy_ptr")) == (1, 1)
+    assert "atomic" not in text
+    assert "zeros([BLOCK]" not in text, "tiles of sums would spill"
+    assert "x_ptr, stored=[(1, HW), (HW, ctx.grid[0])]" in re.sub(r"\s+", " ", run.stdout)
 
 
 def test_the_proof_runs_it(tmp_path: Path) -> None:

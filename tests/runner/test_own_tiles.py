@@ -293,12 +293,12 @@ def test_tiles_of_loops_are_the_functions(card: str, type_: str, worker: Runner)
 def test_blocks_of_rows_are_the_functions(type_: str, worker: Runner) -> None:
     choose = rule("_row_block", BY_STEM["layer_norm"])
     lengths = [0, 1, 31, 1000, 1024, 1025, 8192, 32000, 65536, 1 << 20]
-    cases = [*itertools.product([16, 1024, 4096, 65536], lengths, [1, 2, 12], [1, 3, 4])]
+    cases = [*itertools.product([16, 1024, 4096, 65536], lengths, [1, 2, 12], [1, 3, 4], [0, 4])]
     launches = []
-    for size, length, lanes, count in cases:
+    for size, length, lanes, count, sums in cases:
         tensors = ["X", "Y", "n", "X"][:count]
         tile = {"role": "row", "same": size, "axis": None, "extent": length, "tensors": tensors}
-        own = {"lanes": lanes}
+        own = {"lanes": lanes, "sums": sums}
         launch = {"arguments": {"tile": {"value": 1}}, "tiles": {"tile": tile}, "own": own}
         launches.append(launch)
     for options, text in (
@@ -309,10 +309,10 @@ def test_blocks_of_rows_are_the_functions(type_: str, worker: Runner) -> None:
         tensors = Tensor(width=TYPES[type_]), Tensor(width=2), 4, Tensor(width=TYPES[type_])
         found = planned(worker, line, launches, card=card_of("h200"))
         seen = set()
-        for launch, (size, length, lanes, count) in zip(found, cases, strict=True):
-            own = choose(size, length, *tensors[:count], lanes=lanes, **options)
+        for launch, (size, length, lanes, count, sums) in zip(found, cases, strict=True):
+            own = choose(size, length, *tensors[:count], lanes=lanes, sums=sums, **options)
             said = launch["arguments"][0]["value"], launch["options"]["num_warps"]
-            assert said == own, (line, size, length, lanes, count)
+            assert said == own, (line, size, length, lanes, count, sums)
             assert launch["options"].get("num_stages") == options.get("num_stages")
             assert "grid" not in launch
             seen.add(own)

@@ -14,7 +14,7 @@ static bool is_among(const Map *parameters, const Value *root) {
 }
 
 /// What a store or an atomic addition gives to a gradient, or adds to it; NULL of other stores. What a running gradient is set
-/// to counts as it is, 0 or not.
+/// to counts as it is, 0 or not: the upstream gradient of what the forward overwrote is there else.
 static const Value *given_by(const Differentiation *state, const Op *store) {
     const Value *root = pointer_root(store->operands[0]), *value = store->operands[1];
     const Op *sum = value->op;
@@ -23,11 +23,13 @@ static const Value *given_by(const Differentiation *state, const Op *store) {
                 sum->operands[0]->op->operands[0] == store->operands[0];
     if (adds) value = sum->operands[1];
     if (!root || (!is_among(&state->buffers.gradients, root))) return NULL;
-    return adds || !is_among(&state->buffers.running, root) ? value : NULL;
+    bool is_running = is_among(&state->buffers.upstreams, root);
+    return adds || !is_running ? value : NULL;
 }
 
 static bool is_loaded(const Value *value) {
-    while (value->op && value->op->code == OP_CAST) value = value->op->operands[0];
+    while (value->op && (value->op->code == OP_CAST || op_has(value->op->code, TRAIT_LAYOUT)))
+        value = value->op->operands[0];
     return value->op && value->op->code == OP_LOAD;
 }
 

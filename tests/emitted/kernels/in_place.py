@@ -265,3 +265,26 @@ def squares_of_the_row_before(x, n, stride, BLOCK: tl.constexpr):
         v = tl.load(x + (k - 1) * stride + i)
         tl.debug_barrier()
         tl.store(x + k * stride + i, v * v + 0.5)
+
+
+# tad: n=11, ignored=3, x=f32[4, 11], labels=i32[4] in range(0, 5), M=4, N=16, grid=(1,)
+@triton.jit
+def rows_but_some(x, labels, n, ignored, M: tl.constexpr, N: tl.constexpr):
+    """Rows that a label leaves out become 0: so does their gradient, and what came for them from outside is gone."""
+    rows, cols = tl.arange(0, M), tl.arange(0, N)
+    label = tl.load(labels + rows)
+    at = x + rows[:, None] * n + cols[None, :]
+    mask = cols[None, :] < n
+    v = tl.load(at, mask=mask, other=0.0)
+    u = tl.exp(v) - tl.where(cols[None, :] == label[:, None], 1.0, 0.0)
+    tl.store(at, tl.where(label[:, None] != ignored, u, 0.0), mask=mask)
+
+
+# tad: n=11, kept=7, x=f32[4, 11], N=16, grid=(4,)
+@triton.jit
+def beginning_of_rows(x, n, kept, N: tl.constexpr):
+    """Behind the beginning a row becomes 0."""
+    at = x + tl.program_id(0) * n + tl.arange(0, N)
+    inside = tl.arange(0, N) < n
+    v = tl.load(at, mask=inside, other=0.0)
+    tl.store(at, tl.where(tl.arange(0, N) < kept, tl.exp(v), 0.0), mask=inside)

@@ -173,18 +173,21 @@ static bool is_plain(const Ordering *ordering, const OrderedPlace *place) {
                : poly_equal(place->extent, place->size);
 }
 
-/// Whether so few digits read one element that one lane may add them up.
+/// Whether so few digits read one element that one lane may add them up: a small number, or one that launches make the output larger by.
+static bool is_short(const Ordering *ordering, const Poly *count) {
+    int64_t number;
+    return count && launches_pass_few(ordering->state, count) &&
+           (poly_is_constant(count, &number) ||
+            launches_pass_multiple(ordering->state, ordering->end, count));
+}
+
 static bool sums_are_short(const Ordering *ordering) {
     for (int i = 0; i < ordering->count; i++) {
         const Poly *repeat = ordering->places[i].repeat;
-        if (repeat && (!poly_is_constexpr(repeat) || !launches_pass_few(ordering->state, repeat)))
-            return false;
+        if (repeat && !is_short(ordering, repeat)) return false;
     }
-    for (int i = 0; i < ordering->idle_count; i++) {
-        const Poly *extent = ordering->idle[i].extent;
-        if (!extent || !poly_is_constexpr(extent) || !launches_pass_few(ordering->state, extent))
-            return false;
-    }
+    for (int i = 0; i < ordering->idle_count; i++)
+        if (!is_short(ordering, ordering->idle[i].extent)) return false;
     return true;
 }
 
@@ -439,12 +442,12 @@ static void move_behind(Op *loop, Region *region) {
 
 /// A loop over digits that read one element, inside of `b`, with the sum that it carries. What it makes of the digit is in `place`.
 static Op *open_sum(Builder *b, OrderedPlace *place, Value **sum, bool is_last) {
-    Value *bounds[] = {build_int(b, 0),
-                       build_poly(b, place->repeat ? place->repeat : place->extent),
-                       build_int(b, 1), *sum};
-    Op *loop = op_append(b, is_last ? OP_STATIC_FOR : OP_FOR, bounds, 4, 0);
+    const Poly *count = place->repeat ? place->repeat : place->extent;
+    Value *bounds[] = {build_int(b, 0), build_poly(b, count), build_int(b, 1), *sum};
+    bool is_static = is_last && poly_is_constexpr(count);
+    Op *loop = op_append(b, is_static ? OP_STATIC_FOR : OP_FOR, bounds, 4, 0);
     Type type = bounds[0]->type;
-    type.is_constexpr = is_last;
+    type.is_constexpr = is_static;
     Region *region = op_add_region(b, loop);
     Value *turn = region_add_argument(b->function, region, type, "turn");
     *sum = region_add_argument(b->function, region, bounds[3]->type, "total");

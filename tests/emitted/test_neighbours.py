@@ -62,6 +62,7 @@ ATOMICS = {
     },
     "repeated.py": {
         "repeated": 0,
+        "repeated_as_often": 0,
         "enlarged_some": 1,  # of rows that are as long as a caller says
         "turned_over": 0,
         "enlarged_by_batch": 1,  # programs along another axis read the same elements
@@ -97,6 +98,14 @@ TOKEN_SHIFT = """
                 dbefore = tl.where(keep & (dy_step % T > 0) & inside, dbefore, 0.0)
                 tl.store(dx_ptr + dy_offset + c, dbefore + dx, mask=keep)
 """
+
+
+def test_numbers_that_a_caller_repeats_are_added_up_lane_by_lane() -> None:
+    """Not one owner after the other: of four numbers each, a program would have four lanes with work."""
+    text = tad("--backward", f"{FOLDER}/repeated.py:repeated_as_often").stdout
+    assert "for turn in range(R):" in text and "most_slices" not in text
+    text = tad("--backward", f"{ROOT}/bench/gpu/style/norms.py:channel_affine_kernel").stdout
+    assert "most_slices" in text
 
 
 # What a person would write for the mean of the last elements of a row.

@@ -54,6 +54,21 @@ def repeated_parts(x, y, n, R: tl.constexpr, C, B: tl.constexpr):
     tl.store(y + i, a * a, mask=keep)
 
 
+@triton.jit
+def repeated_as_often(x, y, n, R, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    keep = i < n
+    a = tl.load(x + i // R, mask=keep, other=0.0)
+    tl.store(y + i, a * a, mask=keep)
+
+
+def run_repeated_as_often(x, R):
+    y = torch.empty(x.numel() * R)
+    n = y.numel()
+    repeated_as_often[(triton.cdiv(n, 16),)](x, y, n, R, B=16)
+    return y
+
+
 def run_repeated(x, R=3):
     y = torch.empty(x.numel() * R)
     n = y.numel()

@@ -309,8 +309,10 @@ static void compute_digits(Ordering *ordering, Builder *b, Value *element) {
         place->digit = rest;
         if (!place->extent) continue;
         Value *size = build_poly(b, place->size);
-        place->digit = build_binary(b, OP_MOD, rest, size);
-        rest = build_binary(b, OP_FLOORDIV, rest, size);
+        // not `rest % size`: a compiler would divide once more, and ask for signs
+        Value *above = build_binary(b, OP_FLOORDIV, rest, size);
+        place->digit = build_binary(b, OP_SUB, rest, build_binary(b, OP_MUL, above, size));
+        rest = above;
         if (!poly_is_zero(place->shift))
             place->digit = build_binary(b, OP_SUB, place->digit, build_poly(b, place->shift));
         const Poly *last =
@@ -541,6 +543,8 @@ static void reorder(Ordering *ordering) {
     AlikeLoads alike = {.ordering = ordering};
     find_alike(&alike);
     Value *elements = count_to(ordering, &b);
+    ordering->state->parts.ordered = (OrderedSizes){
+        .elements = value_poly(ordering->arena, elements), .lanes = ordering->number->type.dims[0]};
     Op *loop = open_loop(ordering, &b, elements);
     if (!ordering->sums) move_behind(loop, loop->regions[0]);
     Region *body = loop->regions[0];

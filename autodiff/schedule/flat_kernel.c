@@ -432,8 +432,18 @@ static const char *owners_text(const FlatSizes *sizes, const StoredSearch *searc
     return owners ? arena_printf(search->arena, "min(%s, %s)", owners, all) : all;
 }
 
+/// Where lanes are a gradient's, a program has a tile of them: there may be fewer than the forward has programs.
+static void describe_ordered(const Differentiation *state, BackwardLaunch *launch) {
+    const OrderedSizes *sizes = &state->parts.ordered;
+    const StoredSearch *search = stored_search_new(state->arena, state->backward, launch);
+    const char *end = poly_text(search, sizes->elements), *step = poly_text(search, sizes->lanes);
+    launch->turns_end = step ? end : NULL;
+    launch->turns_step = end ? step : NULL;
+}
+
 void flat_describe(const Differentiation *state, BackwardLaunch *launch) {
     const FlatSizes *sizes = &state->parts.flat;
+    if (state->parts.ordered.lanes) describe_ordered(state, launch);
     if (!sizes->lanes) return;
     const StoredSearch *search = stored_search_new(state->arena, state->backward, launch);
     const char *lanes = factor_text(search, sizes->lanes), *run = poly_text(search, sizes->run),

@@ -170,6 +170,11 @@ typedef struct FlatSizes {
         has_turns;  // programs of the forward take turns with tiles: all elements have one, whatever the grid is
 } FlatSizes;
 
+/// Of a kernel whose lanes are a gradient's, in its order (in_order.h): elements, and lanes of a tile.
+typedef struct OrderedSizes {
+    const Poly *elements, *lanes;  // NULL: it is none
+} OrderedSizes;
+
 /// A condition on a constexpr parameter: `if FLAG:`, or `if KIND == "value":`.
 typedef struct LaunchFlag {
     const char *parameter;
@@ -197,6 +202,7 @@ typedef struct PartState {
     const char *fill_ranges;  // what is stored under the flag
     bool fits_one_pass;       // whether there may be PART_ONE_PASS in their place
     FlatSizes flat;
+    OrderedSizes ordered;
     WholeRow row;  // of a part that has_whole_rows
     Map optional;  // parameters of gradients that may be None: nobody asks for them (wanted.h)
     Value *tile_counts

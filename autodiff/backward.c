@@ -18,6 +18,7 @@
 #include "autodiff/function/stored_text.h"
 #include "autodiff/function/tape_text.h"
 #include "autodiff/function_variants.h"
+#include "autodiff/gathers/remainders.h"
 #include "autodiff/layouts/expanded_inputs.h"
 #include "autodiff/layouts/upstream_strides.h"
 #include "autodiff/parts.h"
@@ -187,6 +188,7 @@ static void emit_variant(Arena *arena, const Variant *variant, WrapperKind wrapp
         expanded_inputs_describe(arena, result->kernel, parts[i].function, launch);
         absent_guard(arena, parts[i].function, launch);
         arguments_rename(arena, result->kernel->definition, parts[i].function, launch);
+        remainders_from_quotients(parts[i].function);
         launch->text = emit_launch(arena, parts[i].function, launch, grid, result, &needed);
         buffer_printf(&text, "%s%s", i ? "\n\n" : "", launch->text);
         if (!strstr(buffer_text(&helpers), needed))

@@ -225,7 +225,8 @@ static bool find_sum_of(Arena *arena, Op *access, bool may_repeat, DigitSum *sum
     if (address->type.kind != TYPE_POINTER) return false;
     sum->number = find_number(sum, address);
     sum->steps = 0;
-    return sum->number && add_terms(sum, address, one(arena)) && sum->parameter && take_loops(sum);
+    return sum->number && add_terms(sum, address, one(arena)) && sum->parameter &&
+           (may_repeat || take_loops(sum));
 }
 
 static bool find_sum(Arena *arena, Op *access, DigitSum *sum) {

@@ -28,7 +28,7 @@ int digits_steps(Arena *arena, Op *access, DigitStep *steps, int capacity, const
 /// The number that such an index has the digits of, in no loop, and the parameter that it is of; or NULL.
 Value *digits_number(Arena *arena, Op *access, Value **parameter);
 /// The same as both where several digits may be of one element: a digit may move the address by nothing, by steps of several digits
-/// together, or back (a weight below 0). -1 where the index is not made of digits so.
+/// together, or back (a weight below 0); variables of loops are left in the base. -1 where the index is not made of digits so.
 int digits_read_steps(Arena *arena, Op *access, DigitStep *steps, int capacity, const Poly **base,
                       Value **number, Value **parameter);
 /// Whether a value is a quotient or a remainder of the number, `number // low % extent`; `extent` NULL: as many as there are.

@@ -1,6 +1,7 @@
 // Which digits a kernel makes of its program ids: each division splits an id, or a digit of it, in two.
 #include "autodiff/extents/program_splits.h"
 
+#include "analysis/addresses/axis.h"
 #include "analysis/build/value_poly.h"
 
 static const ProgramSplit *split_of(const StoredSearch *coverage, const Value *whole) {
@@ -64,7 +65,13 @@ static Value *digit_of(const StoredSearch *coverage, const Poly *poly) {
         if (atom == coverage->programs[axis]) return atom;
     for (int i = 0; i < coverage->split_count; i++)
         if (atom == coverage->splits[i].above || atom == coverage->splits[i].below) return atom;
-    return NULL;
+    return value_is_loop_variable(atom) && loop_deals_programs(coverage, atom->region->parent)
+               ? atom
+               : NULL;
+}
+
+bool digit_is_split(const StoredSearch *coverage, const Value *whole) {
+    return split_of(coverage, whole) != NULL;
 }
 
 /// An id or a digit in those that it is split into: `by * above + below`.

@@ -233,10 +233,28 @@ static bool value_is_poly(const StoredSearch *coverage, Value *value, const Poly
     return poly_equal(with_programs(coverage, value_poly(coverage->arena, value)), poly);
 }
 
-/// The branch `if pid < step:` around a loop, of programs along an axis of which there are at least `step`; or NULL.
-static const Op *find_deal(const StoredSearch *coverage, const Op *loop, int axis) {
+/// Whether `number` counts the programs along some axes of the grid, all of them up to `count`: `pid_0 + pid_1 * programs_0`.
+static bool counts_programs(const StoredSearch *coverage, const Poly *number, const Poly *count) {
+    Arena *arena = coverage->arena;
+    const Poly *so_far = poly_constant(arena, 1);
+    for (int done = 0; done < PROGRAM_AXES && !poly_is_zero(number); done++) {
+        const Poly *weight, *rest = NULL;
+        int axis = 0;
+        for (; axis < PROGRAM_AXES; axis++)
+            if (poly_split(arena, number, coverage->programs[axis], &weight, &rest) &&
+                poly_equal(weight, so_far))
+                break;
+        if (axis == PROGRAM_AXES) return false;
+        so_far = poly_multiply(arena, so_far, poly_atom(arena, coverage->extents[axis]));
+        number = rest;
+    }
+    return poly_is_zero(number) && poly_equal(so_far, count);
+}
+
+/// The branch `if pid < step:` around a loop, of programs of which there are at least `step`, `count` of them; or NULL.
+static const Op *find_deal(const StoredSearch *coverage, const Op *loop, const Poly *pid,
+                           const Poly *count) {
     const Op *least = loop->operands[2]->op;
-    const Poly *count = poly_atom(coverage->arena, coverage->extents[axis]);
     if (!least || least->code != OP_MINIMUM) return NULL;
     if (!value_is_poly(coverage, least->operands[0], count) &&
         !value_is_poly(coverage, least->operands[1], count))
@@ -246,8 +264,7 @@ static const Op *find_deal(const StoredSearch *coverage, const Op *loop, int axi
         const Op *asks = around->code == OP_IF ? around->operands[0]->op : NULL;
         if (asks && asks->code == OP_LT && op->parent == around->regions[0] &&
             asks->operands[1] == loop->operands[2] &&
-            value_is_poly(coverage, asks->operands[0],
-                          poly_atom(coverage->arena, coverage->programs[axis])))
+            value_is_poly(coverage, asks->operands[0], pid))
             return around;
     }
     return NULL;
@@ -258,18 +275,28 @@ static const Op *find_deal(const StoredSearch *coverage, const Op *loop, int axi
 static bool add_dealt_loop(StoredSearch *coverage, StoredDigit *digit, const Op *loop,
                            const Poly *low, const Poly *high) {
     Arena *arena = coverage->arena;
-    for (int axis = 0; axis < PROGRAM_AXES && !coverage->deal; axis++) {
-        if (!poly_equal(low, poly_atom(arena, coverage->programs[axis]))) continue;
-        coverage->deal = find_deal(coverage, loop, axis);
-        if (!coverage->deal) return false;
-        digit->scale = poly_constant(arena, 1);
-        digit->origin = poly_constant(arena, 0);
-        digit->extent = digit->end = high;
-        digit->count = poly_text(coverage, high);
-        bool is_all = poly_equal(high, poly_atom(arena, coverage->extents[axis]));
-        return digit->count && (is_all || cut_off_no_programs(coverage, axis));
-    }
-    return false;
+    int axis = 0;
+    while (axis < PROGRAM_AXES && !poly_equal(low, poly_atom(arena, coverage->programs[axis])))
+        axis++;
+    bool is_along =
+        axis <
+        PROGRAM_AXES;  // one axis, of whose programs there may be others than the loop has numbers
+    if (coverage->deal || (!is_along && !counts_programs(coverage, low, high))) return false;
+    const Poly *count = is_along ? poly_atom(arena, coverage->extents[axis]) : high;
+    coverage->deal = find_deal(coverage, loop, low, count);
+    if (!coverage->deal) return false;
+    digit->scale = poly_constant(arena, 1);
+    digit->origin = poly_constant(arena, 0);
+    digit->extent = digit->end = high;
+    digit->count = poly_text(coverage, high);
+    return digit->count && (poly_equal(high, count) || cut_off_no_programs(coverage, axis));
+}
+
+bool loop_deals_programs(const StoredSearch *coverage, const Op *loop) {
+    if (loop->code != OP_FOR) return false;
+    const Poly *low = with_programs(coverage, value_poly(coverage->arena, loop->operands[0])),
+               *high = with_programs(coverage, value_poly(coverage->arena, loop->operands[1]));
+    return counts_programs(coverage, low, high) && find_deal(coverage, loop, low, high);
 }
 
 /// A loop in which programs take turns: `range(pid * A, end, tl.num_programs(0) * A)`. Its variable is `A * digit` in some program.
@@ -327,7 +354,14 @@ bool add_loop(StoredSearch *coverage, Op *loop) {
     StoredDigit *digit = add_digit(coverage);
     if (!digit) return false;
     int cuts = coverage->cut_count;
-    if (describe_loop(coverage, digit, loop)) return true;
+    const Op *deal = coverage->deal;
+    if (describe_loop(coverage, digit, loop)) {
+        if (coverage->deal == deal || !digit_is_split(coverage, digit->atom)) return true;
+        StoredDigit whole = *digit;  // numbers of all programs, which the address has the digits of
+        coverage->count--;
+        add_split_digits(coverage, (StoredDigit){.atom = whole.atom, .extent = whole.extent});
+        return coverage->count < STORED_MOST_DIGITS;
+    }
     coverage->cut_count = cuts;
     *digit = (StoredDigit){.atom = loop->regions[0]->arguments[0]};  // as often as it likes
     return coverage->is_most;

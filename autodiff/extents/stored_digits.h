@@ -69,6 +69,9 @@ bool asks_for_slice(const StoredSearch *coverage, const Op *branch);
 StoredDigit *add_digit(StoredSearch *coverage);
 /// The program ids, or the digits that they are split into. False where there are too many.
 bool add_programs(StoredSearch *coverage);
+/// Whether a loop has the numbers of all programs along several axes of the grid, dealt to the first ones: `range(pid_0 + pid_1 *
+/// programs_0, programs_0 * programs_1, slices)`.
+bool loop_deals_programs(const StoredSearch *coverage, const Op *loop);
 /// The iterations of a loop. False where they are not understood.
 bool add_loop(StoredSearch *coverage, Op *loop);
 /// With is_most: whatever else an address moves with.

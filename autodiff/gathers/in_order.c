@@ -8,8 +8,10 @@
 #include "autodiff/addresses/digits.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/atomics/covers.h"
+#include "autodiff/rewrite/copying.h"
 #include "autodiff/rewrite/rewrite.h"
 
+enum { MOST_TAPS = 3 };    // loops around a statement
 enum { MOST_PLACES = 6 };  // digits of an address. Beyond: the order of the forward stays
 
 /// A digit of the output's number, `number // low % extent`, in the order of the input's.
@@ -33,6 +35,8 @@ typedef struct Ordering {
     int count;
     OrderedPlace idle[MOST_PLACES];  // digits that the address does not depend on
     int idle_count;
+    Op *taps[MOST_TAPS];  // loops around the statement, from outside
+    int tap_count;
     bool sums;            // several digits of the output read one element
     const Poly *base;     // what is added to the digits
     const Poly *end;      // of the output's numbers
@@ -46,15 +50,29 @@ typedef struct Ordering {
 typedef struct PlainUse {
     const Differentiation *state;
     Op *store;
+    int loops;  // over taps
     bool is_plain;
 } PlainUse;
+
+/// Whether a loop carries nothing, and its bounds are known to the compiler.
+static bool is_over_taps(const Op *loop) {
+    int64_t one;
+    if ((loop->code != OP_STATIC_FOR && loop->code != OP_FOR) || loop->result_count ||
+        loop->operand_count != 3)
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (!loop->operands[i]->constant && !loop->operands[i]->type.is_constexpr) return false;
+    return value_is_int(loop->operands[2], &one) && one == 1;
+}
 
 static bool visit_use(void *context, Op *op) {
     PlainUse *use = context;
     int effects = op_rows[op->code].effects;
     bool is_store = op->code == OP_STORE || op->code == OP_ATOMIC_ADD,
          is_load = op->code == OP_LOAD;
-    if (op->region_count || (effects & EFFECT_ORDERED)) use->is_plain = false;
+    bool is_loop = is_over_taps(op);
+    use->loops += is_loop;
+    if ((op->region_count && !is_loop) || (effects & EFFECT_ORDERED)) use->is_plain = false;
     if ((effects & (EFFECT_READS | EFFECT_WRITES | EFFECT_ATOMIC)) && !is_store && !is_load)
         use->is_plain = false;
     if (op->code == OP_NUM_PROGRAMS || op->code == OP_TILE_INDEX) use->is_plain = false;
@@ -313,7 +331,7 @@ static void compute_digits(Ordering *ordering, Builder *b, Value *element) {
         Value *above = build_binary(b, OP_FLOORDIV, rest, size);
         place->digit = build_binary(b, OP_SUB, rest, build_binary(b, OP_MUL, above, size));
         rest = above;
-        if (!poly_is_zero(place->shift))
+        if (!poly_is_zero(place->shift) && !ordering->tap_count)
             place->digit = build_binary(b, OP_SUB, place->digit, build_poly(b, place->shift));
         const Poly *last =
             poly_subtract(ordering->arena, place->size, poly_constant(ordering->arena, 1));
@@ -431,45 +449,78 @@ static void find_alike(AlikeLoads *alike) {
     region_walk(ordering->state->backward->body, visit_load, alike);
 }
 
-/// Puts what stands behind a loop in a region of it.
-static void move_behind(Op *loop, Region *region) {
-    Op *end = region_terminator(region);
-    for (Op *op = loop->next, *next; op; op = next) {
+static bool is_tap(const Ordering *ordering, const Op *op) {
+    for (int i = 0; i < ordering->tap_count; i++)
+        if (ordering->taps[i] == op) return true;
+    return false;
+}
+
+/// Puts what stands from an operation on in front of another one, without the loops over taps around it.
+static void move_from(const Ordering *ordering, Op *first, Op *place, bool is_tap_body) {
+    for (Op *op = first, *next; op; op = next) {
         next = op->next;
-        bool is_shared = op->result_count == 1 &&
+        bool is_shared = !is_tap_body && op->result_count == 1 &&
                          (op->results[0]->constant || op->results[0]->type.is_constexpr);
-        if (!is_shared) op_move_before(op, end);
+        if (is_tap(ordering, op)) {
+            move_from(ordering, op->regions[0]->first, place, true);
+            op_remove(op);
+        } else if (op->code != OP_YIELD && !is_shared) {
+            op_move_before(op, place);
+        }
     }
 }
 
-/// A loop over digits that read one element, inside of `b`, with the sum that it carries. What it makes of the digit is in `place`.
-static Op *open_sum(Builder *b, OrderedPlace *place, Value **sum, bool is_last) {
-    const Poly *count = place->repeat ? place->repeat : place->extent;
-    Value *bounds[] = {build_int(b, 0), build_poly(b, count), build_int(b, 1), *sum};
-    bool is_static = is_last && poly_is_constexpr(count);
+/// Puts what stands behind a loop in a region of it.
+static void move_behind(const Ordering *ordering, Op *loop, Region *region) {
+    move_from(ordering, loop->next, region_terminator(region), false);
+}
+
+/// Of a sum: digits that read one element, or taps that do.
+typedef struct SumLoop {
+    OrderedPlace *place;  // what the loop's variable is added to; NULL: a loop over taps
+    Op *from;
+} SumLoop;
+
+/// A loop of a sum, inside of `b`, with the sum that it carries.
+static Op *open_sum(Builder *b, const SumLoop *sum_loop, Value **sum, bool is_last, Map *taps) {
+    OrderedPlace *place = sum_loop->place;
+    const Op *from = sum_loop->from;
+    const Poly *count = !place ? NULL : place->repeat ? place->repeat : place->extent;
+    Value *bounds[] = {from ? from->operands[0] : build_int(b, 0),
+                       from ? from->operands[1] : build_poly(b, count), build_int(b, 1), *sum};
+    bool is_static = from ? from->code == OP_STATIC_FOR : is_last && poly_is_constexpr(count);
     Op *loop = op_append(b, is_static ? OP_STATIC_FOR : OP_FOR, bounds, 4, 0);
-    Type type = bounds[0]->type;
-    type.is_constexpr = is_static;
+    const Value *before = from ? from->regions[0]->arguments[0] : NULL;
+    Type type = before ? before->type : bounds[0]->type;
+    if (!from) type.is_constexpr = is_static;
+    if (from) loop->range = from->range;
     Region *region = op_add_region(b, loop);
-    Value *turn = region_add_argument(b->function, region, type, "turn");
+    Value *turn = region_add_argument(b->function, region, type, before ? before->name : "turn");
     *sum = region_add_argument(b->function, region, bounds[3]->type, "total");
     Builder inside = {.function = b->function, .region = region, .range = b->range};
-    place->digit = place->digit ? build_binary(&inside, OP_ADD, place->digit, turn) : turn;
+    if (place)
+        place->digit = place->digit ? build_binary(&inside, OP_ADD, place->digit, turn) : turn;
+    if (!from) return loop;
+    map_set_pointer(taps, before, turn);
+    region_replace_uses(b->function->body, (Value *)(uintptr_t)before, turn);
     return loop;
 }
 
-/// The loops over all digits that read one element. The innermost one's region in `inside`; the sum behind all of them, which is the outermost's.
+/// The loops over all that reads one element. The innermost one's region in `inside`; the sum behind all of them, which is the outermost's.
 static Value *open_sums(Ordering *ordering, Builder *inside, Value **carried) {
-    Op *loops[2 * MOST_PLACES];
-    OrderedPlace *places[2 * MOST_PLACES];
+    SumLoop all[2 * MOST_PLACES + MOST_TAPS];
+    Map taps = map_new(ordering->arena);
     int count = 0;
+    for (int i = 0; i < ordering->tap_count; i++)
+        all[count++] = (SumLoop){.from = ordering->taps[i]};
     for (int i = 0; i < ordering->count; i++)
-        if (ordering->places[i].repeat) places[count++] = &ordering->places[i];
-    for (int i = 0; i < ordering->idle_count; i++) places[count++] = &ordering->idle[i];
+        if (ordering->places[i].repeat) all[count++] = (SumLoop){.place = &ordering->places[i]};
+    for (int i = 0; i < ordering->idle_count; i++)
+        all[count++] = (SumLoop){.place = &ordering->idle[i]};
     Value *sum = zeros_added(inside, ordering->store), *result = NULL;
     for (int i = 0; i < count; i++) {
-        loops[i] = open_sum(inside, places[i], &sum, i + 1 == count);
-        Value *after = op_append_result(inside->function, loops[i], sum->type);
+        Op *loop = open_sum(inside, &all[i], &sum, i + 1 == count, &taps);
+        Value *after = op_append_result(inside->function, loop, sum->type);
         after->name = "total";
         if (i) {
             Builder outer = {.function = inside->function, .region = inside->region};
@@ -478,11 +529,18 @@ static Value *open_sums(Ordering *ordering, Builder *inside, Value **carried) {
             result = after;
         }
         *inside = (Builder){
-            .function = inside->function, .region = loops[i]->regions[0], .range = inside->range};
+            .function = inside->function, .region = loop->regions[0], .range = inside->range};
+    }
+    for (int i = 0; i < ordering->count && ordering->tap_count; i++) {
+        OrderedPlace *place = &ordering->places[i];
+        if (poly_is_zero(place->shift)) continue;
+        Value *shift = poly_copied(inside, place->shift, &taps);
+        place->digit = build_binary(inside, OP_SUB, place->digit, shift);
     }
     *carried = sum;
     return result;
 }
+
 /// What stands in a region computes the digits of one element, and the output's number, in place of its own.
 static void renumber(Ordering *ordering, Region *region, const AlikeLoads *alike, Value *element,
                      Value *number, Value *within) {
@@ -511,13 +569,15 @@ static Value *sum_in_loops(Ordering *ordering, Op *loop, Builder *inside, const 
     *mask = build_binary(inside, OP_LT, first, build_poly(inside, ordering->end));
     Builder inner = *inside;
     Value *sum = open_sums(ordering, &inner, &carried);
+    if (ordering->tap_count) within = digits_within(ordering, &inner);
     Value *number = compute_number(ordering, &inner);
     Op *end = op_append(&inner, OP_YIELD, &carried, 1, 0);
-    move_behind(loop, inner.region);
+    move_behind(ordering, loop, inner.region);
     renumber(ordering, inner.region, alike, element, number, within);
     inner.before = end;
-    Value *term = store->operands[1], *is_read = access_mask(store);
-    if (within) is_read = is_read ? build_binary(&inner, OP_AND, is_read, within) : within;
+    Value *term = store->operands[1], *is_read = within;
+    for (LIST_EACH(int, i, ordering->terms))
+        is_read = conditions_both(&inner, ordering->terms.items[i], is_read);
     if (is_read) term = build_ternary(&inner, OP_WHERE, is_read, term, build_float(&inner, 0.0));
     op_set_operand(end, 0, build_binary(&inner, OP_ADD, carried, term));
     return sum;
@@ -546,7 +606,7 @@ static void reorder(Ordering *ordering) {
     ordering->state->parts.ordered = (OrderedSizes){
         .elements = value_poly(ordering->arena, elements), .lanes = ordering->number->type.dims[0]};
     Op *loop = open_loop(ordering, &b, elements);
-    if (!ordering->sums) move_behind(loop, loop->regions[0]);
+    if (!ordering->sums) move_behind(ordering, loop, loop->regions[0]);
     Region *body = loop->regions[0];
     Builder inside = {
         .function = function, .region = body, .before = body->first, .range = store->range};
@@ -554,7 +614,8 @@ static void reorder(Ordering *ordering) {
                                 build_poly(&inside, ordering->number->type.dims[0]));
     Value *element = build_binary(&inside, OP_ADD, body->arguments[0], lanes);
     compute_digits(ordering, &inside, element);
-    Value *within = digits_within(ordering, &inside), *value = store->operands[1], *mask = NULL;
+    Value *within = ordering->tap_count ? NULL : digits_within(ordering, &inside),
+          *value = store->operands[1], *mask = NULL;
     if (ordering->sums)
         value = sum_in_loops(ordering, loop, &inside, &alike, element, within, &mask);
     else
@@ -573,6 +634,33 @@ static void reorder(Ordering *ordering) {
     op_remove(store);
 }
 
+/// The loops around the statement, from outside.
+static bool find_taps(Ordering *ordering) {
+    Op *inner[MOST_TAPS];
+    for (Region *region = ordering->store->parent; region->parent;
+         region = region->parent->parent) {
+        if (ordering->tap_count == MOST_TAPS) return false;
+        inner[ordering->tap_count++] = region->parent;
+    }
+    for (int i = 0; i < ordering->tap_count; i++)
+        ordering->taps[i] = inner[ordering->tap_count - 1 - i];
+    ordering->sums = ordering->tap_count > 0;
+    return true;
+}
+
+/// Of reads at shifted places: whether the input has the sizes of the output, and all of its elements a number of the launch.
+static bool taps_fit(const Ordering *ordering) {
+    const OrderedPlace *top = &ordering->places[ordering->count - 1];
+    for (int i = 0; i < ordering->count; i++) {
+        const OrderedPlace *place = &ordering->places[i];
+        if (place->repeat || place->is_back ||
+            (place->extent && !poly_equal(place->extent, place->size)))
+            return false;
+    }
+    return !ordering->idle_count && poly_equal(top->low, top->weight) &&
+           launches_pass_multiple(ordering->state, ordering->end, top->low);
+}
+
 /// Whether the kernel goes through elements in another order than the input's, and all of these are known to the input's.
 static bool plan_order(Ordering *ordering) {
     Differentiation *state = ordering->state;
@@ -580,6 +668,7 @@ static bool plan_order(Ordering *ordering) {
     region_walk(state->backward->body, visit_use, &use);
     if (!use.is_plain || !use.store) return false;
     ordering->store = use.store;
+    if (!find_taps(ordering) || ordering->tap_count != use.loops) return false;
     if (!find_places(ordering) || !ordering->number->op ||
         ordering->number->op->parent != state->backward->body ||
         !is_gradient(state, ordering->parameter) || !sort_places(ordering) ||
@@ -587,7 +676,7 @@ static bool plan_order(Ordering *ordering) {
         return false;
     for (int i = 0; i < ordering->count; i++)
         ordering->is_other |= !is_plain(ordering, &ordering->places[i]);
-    return ordering->is_other || ordering->sums;
+    return ordering->tap_count ? taps_fit(ordering) : ordering->is_other || ordering->sums;
 }
 
 void gradient_store_in_order(Differentiation *state) {

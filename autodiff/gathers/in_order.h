@@ -11,8 +11,9 @@
 void gradient_store_in_order(Differentiation *state);
 
 /// The same for a statement that adds to elements which several lanes read: each element of a picture that is enlarged, numbers that are
-/// repeated, rows that are turned around. A lane of the gradient adds up what the few that read its element would have added. Of a statement
-/// that is the only one of its kernel, while statements are scheduled; it is a plain store then. False where it stays.
+/// repeated, rows that are turned around, pixels around each in loops over taps. A lane of the gradient adds up what the few that read its
+/// element would have added. Of a statement that is the only one of its kernel, while statements are scheduled; it is a plain store then.
+/// False where it stays.
 bool gradient_sum_in_order(Differentiation *state, const Op *statement);
 
 #endif

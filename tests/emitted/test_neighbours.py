@@ -68,6 +68,12 @@ ATOMICS = {
         "enlarged_by_batch": 1,  # programs along another axis read the same elements
         "repeated_parts": 0,
     },
+    "flat_taps.py": {
+        "smoothed": 0,
+        "smoothed_some": 1,  # a caller may end in the middle of a picture
+        "smoothed_beyond": 1,  # the last row takes in the next picture's first one
+        "along_time": 0,
+    },
     "own_slices.py": {
         "one_scale": 0,
         "scale_of_a_row": 0,
@@ -137,6 +143,21 @@ def test_an_element_sums_over_the_taps_that_read_it() -> None:
     assert backward.count("tl.static_range(K)") == 3
 
 
+# What a person would write for means of the pixels around each.
+PIXELS_AROUND = """
+            for b in tl.static_range(3):
+                offsets_6 = offsets_1 - (b - 1)
+                i = offsets_6 + offsets_5 + offsets_3
+                m = i < n
+"""
+
+
+def test_a_pixel_sums_over_those_around_it() -> None:
+    text = tad("--backward", f"{ROOT}/bench/gpu/style/layouts.py:average3_kernel").stdout
+    assert PIXELS_AROUND in text
+    assert "atomic" not in text and "FILL=fills" in text
+
+
 def test_a_row_takes_what_the_next_one_reads_of_it() -> None:
     text = tad("--backward", f"{ROOT}/bench/gpu/style/positions.py:token_shift_kernel").stdout
     assert TOKEN_SHIFT in text
@@ -150,6 +171,26 @@ def test_frames_are_stored_whole() -> None:
     assert "atomic" not in text
     assert "(C, min(programs[1] * BT, T))" in text
     assert "mask=(t[:, None] < T) & " in text
+
+
+def test_programs_that_do_the_work_of_all_along_two_axes_store_all() -> None:
+    """Each number of the loop is a program's, and its digits are the ids along the axes."""
+    text = tad("--backward", f"{FOLDER}/neighbours.py:lanes_laid_out").stdout
+    assert "for b_1 in tl.range(program, programs, slices" in text
+    assert (
+        "stored=[\n"
+        "                    (C, min(programs[1] * BT, T)),\n"
+        "                    (1, min(programs[2] * BC, C)),\n"
+        "                    (T * C, programs[0]),\n"
+    ) in text
+
+
+def test_a_remainder_is_what_the_quotient_leaves() -> None:
+    """A GPU divides by an unknown number in many steps: once is enough."""
+    text = tad("--backward", f"{ROOT}/bench/gpu/style/unseen.py:glu_channels_kernel").stdout
+    assert "    b = i // x_offset\n    rest = i - b * x_offset\n" in text
+    text = tad("--backward", f"{FOLDER}/repeated.py:repeated").stdout  # by a constant of the compiler's
+    assert "% R" in text
 
 
 def test_weights_of_a_group_norm_have_a_slice_for_each_image() -> None:

@@ -90,20 +90,6 @@ static void take_gradients(Arena *arena, const Variant *owners, Backward *result
     }
 }
 
-/// One kernel that does the work of all programs, where each of these has its own gradients, and all share others.
-static bool try_one_pass(Arena *arena, const Kernel *kernel, const Function *forward,
-                         const BackwardOptions *options, bool keeps_loads, Variant *variant) {
-    const BackwardPart part = {.kind = PART_ONE_PASS};
-    Variant own;
-    variant_try(arena, kernel, forward, options, keeps_loads, part, &own);
-    if (own.result.status != BACKWARD_DERIVED) return false;
-    own.result.atomics = 0;
-    for (int i = 0; i < own.result.gradient_count; i++)
-        own.result.atomics += own.result.gradients[i].is_atomic;
-    *variant = own;
-    return true;
-}
-
 /// What is known of the elements that the whole stores plainly: another kernel that does all of its work stores the same ones.
 static void take_stored(const Variant *whole, BackwardLaunch *launch) {
     for (int i = 0; i < launch->argument_count; i++) {
@@ -115,7 +101,22 @@ static void take_stored(const Variant *whole, BackwardLaunch *launch) {
     }
 }
 
-/// Likewise, which gradients are one.
+/// One kernel that does the work of all programs, where each of these has its own gradients, and all share others.
+static bool try_one_pass(Arena *arena, const Kernel *kernel, const Function *forward,
+                         const BackwardOptions *options, bool keeps_loads, Variant *variant) {
+    const BackwardPart part = {.kind = PART_ONE_PASS};
+    Variant own;
+    variant_try(arena, kernel, forward, options, keeps_loads, part, &own);
+    if (own.result.status != BACKWARD_DERIVED) return false;
+    own.result.atomics = 0;
+    for (int i = 0; i < own.result.gradient_count; i++)
+        own.result.atomics += own.result.gradients[i].is_atomic;
+    take_stored(variant, &own.launch);
+    *variant = own;
+    return true;
+}
+
+/// Of a kernel that does all of the whole's work: which gradients are one, as there.
 static void take_twins(const Variant *whole, BackwardLaunch *launch) {
     for (int i = 0; i < launch->argument_count; i++) {
         BackwardArgument *argument = &launch->arguments[i];

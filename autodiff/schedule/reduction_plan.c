@@ -80,8 +80,7 @@ typedef struct Candidate {
     Op *op;
     Op *loop;
     bool summed[SUMMED_AXES], is_owned;
-    bool is_owned_by_tiles;  // by rows or columns of the tiles that an axis numbers
-    bool is_open;            // nobody knows whether programs along some axis share them
+    bool is_open;  // nobody knows whether programs along some axis share them
 } Candidate;
 
 static AxisDependence dependence_on(const Axis *axes, const AxisDependence *dependence, int count,
@@ -143,7 +142,6 @@ static bool find_axes(const Differentiation *state, const FunctionAxes *function
         bool is_free = dependence[i] == AXIS_FREE;
         candidate->summed[summed_axis(axes[i].program_axis, axes[i].digit)] = is_free;
         candidate->is_owned |= !is_free;
-        candidate->is_owned_by_tiles |= !is_free && axes[i].digit != AXIS_WHOLE;
         any |= is_free;
     }
     join_tile_axes(candidate->summed);
@@ -434,8 +432,7 @@ static bool consider(Differentiation *state, ReductionPlan *plan, const Function
         owners_differ(&trial, op->operands[2]) || !loop_is_countable(&trial))
         return false;
     if (op->operands[0]->type.rank == 0) return false;
-    bool has_owners = trial.loop || candidate.is_owned_by_tiles;
-    if (is_apart ? !can_stand_apart(state, &trial, shared) : has_owners) return false;
+    if (is_apart ? !can_stand_apart(state, &trial, shared) : trial.loop != NULL) return false;
     *plan = trial;
     return true;
 }

@@ -609,3 +609,12 @@ def test_nests_of_loops_store_an_element_once(kernel: str) -> None:
     backward = text[text.index(f"def {kernel}_backward") :]
     assert backward.count("tl.store(dx_ptr") == 1
     assert "tl.load(dx_ptr" not in backward
+
+
+@pytest.mark.parametrize("kernel", ["further.py:bias_softmax_kernel", "unseen.py:modulate_kernel"])
+def test_a_digit_of_the_id_owns_what_one_pass_sums(kernel: str) -> None:
+    """Rows and what programs with another digit share are done in one kernel; what it stores is not zeroed first."""
+    text = tad("--backward", f"{ROOT}/bench/gpu/style/{kernel}").stdout
+    assert len(re.findall(r"def \w+_kernel_backward\w*\(", text)) == 1
+    assert "atomic" not in text
+    assert not re.search(r"_gradient_buffer\(\w+\)", text)

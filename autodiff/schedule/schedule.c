@@ -14,6 +14,7 @@
 #include "autodiff/atomics/taps.h"
 #include "autodiff/atomics/unwrap.h"
 #include "autodiff/gathers/in_order.h"
+#include "autodiff/gathers/repeats.h"
 #include "autodiff/rewrite/order.h"
 #include "autodiff/schedule/sink.h"
 #include "autodiff/schedule/tile_orders.h"
@@ -166,6 +167,16 @@ static bool store_taps(Differentiation *state, const Accumulation *group, int co
     return true;
 }
 
+/// A statement of which several programs or lanes share an element becomes a plain store of the element's own. False where it stays.
+static bool store_repeats(Differentiation *state, const Accumulation *statement) {
+    Accumulation own = *statement;
+    own.op = repeats_gather(state, statement, statement_is_private);
+    if (!own.op) return false;
+    op_remove(statement->op);
+    make_store(&own, state->backward);
+    return true;
+}
+
 /// A barrier in front of an operation, where none is there.
 static void wait_before(Differentiation *state, Op *op) {
     if (op->previous && op->previous->code == OP_DEBUG_BARRIER) return;
@@ -203,7 +214,7 @@ static void schedule_group(Differentiation *state, Gradient *gradient, Accumulat
     gradient->range = group[0].range;
     if (store_neighbours(state, group, count) || store_taps(state, group, count)) return;
     if (count == 1 && !statement_sharing(state, &group[0]).is_private &&
-        gradient_sum_in_order(state, group[0].op))
+        (gradient_sum_in_order(state, group[0].op) || store_repeats(state, &group[0])))
         return;
     Pair *pairs = ARENA_ARRAY(state->arena, Pair, count * count + 1);
     const Op **told_by = ARENA_ARRAY(state->arena, const Op *, count *count + 1);

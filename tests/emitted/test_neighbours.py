@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,10 @@ ATOMICS = {
         "turned_over": 0,
         "enlarged_by_batch": 1,  # programs along another axis read the same elements
         "repeated_parts": 0,
+        "enlarged_by_rows": 0,
+        "enlarged_by_tiles": 0,
+        "enlarged_but_some": 1,
+        "enlarged_sums": 1,
     },
     "flat_taps.py": {
         "smoothed": 0,
@@ -143,6 +148,23 @@ def test_an_element_sums_over_the_taps_that_read_it() -> None:
     assert backward.count("tl.static_range(K)") == 3
 
 
+# What a person would write for a row of a picture that is enlarged.
+ROW_OF_A_PICTURE = """
+    for turn in tl.static_range(S):
+        offset_5 = offset_4 + turn
+        inside_3 = offset_5 < offset
+        for turn_1 in tl.static_range(S):
+            dy_offsets = offsets + turn_1
+            keep = dy_offsets < offset_1
+"""
+
+
+def test_a_row_sums_over_those_that_repeat_it() -> None:
+    text = tad("--backward", f"{ROOT}/bench/gpu/style/layouts.py:upsample_rows_kernel").stdout
+    assert ROW_OF_A_PICTURE in re.sub(r" *# the loop of line.*\n", "", text)
+    assert "atomic" not in text
+
+
 # What a person would write for means of the pixels around each.
 PIXELS_AROUND = """
             for b in tl.static_range(3):
@@ -189,7 +211,8 @@ def test_a_remainder_is_what_the_quotient_leaves() -> None:
     """A GPU divides by an unknown number in many steps: once is enough."""
     text = tad("--backward", f"{ROOT}/bench/gpu/style/unseen.py:glu_channels_kernel").stdout
     assert "    b = i // x_offset\n    rest = i - b * x_offset\n" in text
-    text = tad("--backward", f"{FOLDER}/repeated.py:repeated").stdout  # by a constant of the compiler's
+    # by a constant of the compiler's
+    text = tad("--backward", f"{FOLDER}/repeated.py:repeated").stdout
     assert "% R" in text
 
 
@@ -251,7 +274,8 @@ def run(x):
     return y
 """
 PAIRS = {"lanes": "2 * d[None, :]", "mask": "d[None, :] < n // 2", "step": "1"}
-AXIS_OF_TWO = {"mask": "(2 * d < n)[None, :]"}  # whose second element may lie beyond: no bound of twice as many lanes
+# The second element may lie beyond: no bound of twice as many lanes.
+AXIS_OF_TWO = {"mask": "(2 * d < n)[None, :]"}
 NO_PAIRS = {
     "halves": {"lanes": "d[None, :]", "step": "(n // 2)"},
     "every fourth": {"lanes": "4 * d[None, :]", "mask": "d[None, :] < n // 4"},

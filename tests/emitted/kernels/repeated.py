@@ -62,6 +62,46 @@ def repeated_as_often(x, y, n, R, B: tl.constexpr):
     tl.store(y + i, a * a, mask=keep)
 
 
+@triton.jit
+def enlarged_by_rows(x, y, H, W, S: tl.constexpr, B: tl.constexpr):
+    """A program for a row of the larger picture."""
+    plane = tl.program_id(0)
+    oh = tl.program_id(1)
+    ow = tl.arange(0, B)
+    a = tl.load(x + (plane * H + oh // S) * W + ow // S, mask=ow < W * S, other=0.0)
+    tl.store(y + (plane * H * S + oh) * W * S + ow, a * a * (ow + 1), mask=ow < W * S)
+
+
+@triton.jit
+def enlarged_by_tiles(x, y, H, W, S: tl.constexpr, BH: tl.constexpr, BW: tl.constexpr):
+    plane = tl.program_id(2)
+    h = tl.program_id(0) * BH + tl.arange(0, BH)
+    w = tl.program_id(1) * BW + tl.arange(0, BW)
+    keep = (h < H * S)[:, None] & (w < W * S)[None, :]
+    a = tl.load(x + plane * H * W + (h // S)[:, None] * W + (w // S)[None, :], mask=keep, other=0.0)
+    tl.store(y + plane * H * S * W * S + h[:, None] * W * S + w[None, :], a * a, mask=keep)
+
+
+@triton.jit
+def enlarged_but_some(x, y, W, S: tl.constexpr, B: tl.constexpr):
+    """Not each first one of the readers adds something."""
+    row = tl.program_id(0)
+    w = tl.program_id(1) * B + tl.arange(0, B)
+    keep = (w < W * S) & (w % 3 != 0)
+    a = tl.load(x + row * W + w // S, mask=keep, other=0.0)
+    tl.store(y + row * W * S + w, a * a, mask=w < W * S)
+
+
+@triton.jit
+def enlarged_sums(x, y, W, S: tl.constexpr, B: tl.constexpr):
+    """What a reader adds is made of its whole row."""
+    row = tl.program_id(0)
+    w = tl.arange(0, B)
+    keep = w < W * S
+    a = tl.load(x + row * W + w // S, mask=keep, other=0.0)
+    tl.store(y + row * W * S + w, a * tl.sum(a), mask=keep)
+
+
 def run_repeated_as_often(x, R):
     y = torch.empty(x.numel() * R)
     n = y.numel()
@@ -104,4 +144,33 @@ def run_repeated_parts(x, R=2):
     y = torch.empty(G, R, C)
     n = y.numel()
     repeated_parts[(triton.cdiv(n, 16),)](x, y, n, R=R, C=C, B=16)
+    return y
+
+
+def run_enlarged_by_rows(x, S=2):
+    P, H, W = x.shape
+    y = torch.empty(P, H * S, W * S)
+    enlarged_by_rows[(P, H * S)](x, y, H, W, S=S, B=triton.next_power_of_2(W * S))
+    return y
+
+
+def run_enlarged_by_tiles(x, S=3):
+    P, H, W = x.shape
+    y = torch.empty(P, H * S, W * S)
+    grid = (triton.cdiv(H * S, 4), triton.cdiv(W * S, 8), P)
+    enlarged_by_tiles[grid](x, y, H, W, S=S, BH=4, BW=8)
+    return y
+
+
+def run_enlarged_but_some(x, S=2):
+    M, W = x.shape
+    y = torch.empty(M, W * S)
+    enlarged_but_some[(M, triton.cdiv(W * S, 8))](x, y, W, S=S, B=8)
+    return y
+
+
+def run_enlarged_sums(x, S=2):
+    M, W = x.shape
+    y = torch.empty(M, W * S)
+    enlarged_sums[(M,)](x, y, W, S=S, B=triton.next_power_of_2(W * S))
     return y

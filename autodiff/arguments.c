@@ -183,6 +183,7 @@ void arguments_arrange(Differentiation *state, Backward *result, BackwardLaunch 
                                            .of = of,
                                            .is_constexpr = parameter->is_constexpr};
             argument->has_own = role == ARGUMENT_SLICES && state->parts.has_own_slices;
+            argument->has_large = argument->has_own && state->parts.has_large_slices;
             describe_scratch(state, parameter->value, argument);
             if (role == ARGUMENT_SHAPE || role == ARGUMENT_STRIDE)
                 argument->axis = descriptor_number(state, state->primal->parameters[i].value)->axis;

@@ -4,10 +4,14 @@
 #include <math.h>
 #include <stdbool.h>
 
-int64_t choose_slices(SlicesRule rule, double programs, double largest) {
+int64_t choose_slices(SlicesRule rule, double programs, double others, double largest) {
     if (largest < 1) largest = 1;
+    if (others < 1) others = 1;
     double each = rule.each > 0 ? (double)rule.each : SLICES_EACH, most = (double)rule.most,
            room = floor((double)(1 << SLICES_ROOM) / largest);
+    if (rule.is_busy)
+        room = fmax(room, fmin(floor(SLICES_PROGRAMS / others),
+                               floor((double)(1 << SLICES_BUSY_ROOM) / largest)));
     if (rule.most <= 0)
         most = fmin(SLICES_MOST, fmax(SLICES_LEAST, floor((double)(1 << SLICES_SUMS) / largest)));
     double slices = fmax(1, fmin(most, fmin(floor(programs / each), room)));

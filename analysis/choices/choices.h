@@ -3,23 +3,28 @@
 #ifndef TAD_ANALYSIS_CHOICES_CHOICES_H
 #define TAD_ANALYSIS_CHOICES_CHOICES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /// How many programs share a sum, unless a launch says otherwise: one of each EACH; between LEAST and MOST, so that their sums of the
-/// largest tensor are 2**SUMS elements; and never more sums than 2**ROOM elements.
+/// largest tensor are 2**SUMS elements; and never more sums than 2**ROOM elements. Programs with loops or products may have up to 2**BUSY_ROOM
+/// elements of sums, until PROGRAMS of them run beside each other.
 #define SLICES_LEAST 128
 #define SLICES_MOST  1024
 #define SLICES_EACH  8
 #define SLICES_SUMS  20
 #define SLICES_ROOM  24
+#define SLICES_BUSY_ROOM 28
+#define SLICES_PROGRAMS 2048
 
 /// What the launcher says instead.
 typedef struct SlicesRule {
     int64_t most, each;  // 0: it says nothing
+    bool is_busy;        // each program has loops or products, and sums as large as what it reads
 } SlicesRule;
 
-/// `_slices`: of the programs of a grid that share sums, for tensors of at most `largest` elements.
-int64_t choose_slices(SlicesRule rule, double programs, double largest);
+/// `_slices`: of the programs of a grid that share sums, for tensors of at most `largest` elements; `others`: groups of such programs.
+int64_t choose_slices(SlicesRule rule, double programs, double others, double largest);
 /// `_warps`: for a tile of so many elements, and so many bytes of an element of each that is loaded at once.
 int choose_warps(double elements, double bytes);
 /// `_byte_warps`: where single bytes are loaded beside elements of up to `widest` bytes; `warps`: that the launch has without.

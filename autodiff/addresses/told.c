@@ -323,9 +323,8 @@ static bool element_is_told(const RowSearch *search) {
 
 static bool is_told_by(RowSearch *search, Op *store) {
     search->first = (Atoms){0};
-    const Poly *index = poly_in_first_program(search->arena, search->stored.index, search->alike);
-    return poly_equal(search->own.index, index) && is_reached(search, store) &&
-           first_is_like_all(search, store) && element_is_told(search) && stores_rows(search);
+    return is_reached(search, store) && first_is_like_all(search, store) &&
+           element_is_told(search) && stores_rows(search);
 }
 
 /* ---- ways to split an address ---- */
@@ -371,6 +370,23 @@ static bool find_digits(RowSearch *search) {
     return true;
 }
 
+/// The rows of a store as those of the address: what the launch numbers beside them (`part * all + row`) is of the rest. False where they
+/// are others.
+static bool take_rows(const RowSearch *search, Rows *stored) {
+    Arena *arena = search->arena;
+    Atoms varying = {0};
+    if ((search->own.lane < 0) != (stored->lane < 0)) return false;
+    const Poly *index = poly_in_first_program(arena, stored->index, search->alike);
+    if (!index) return false;
+    const Poly *more = poly_subtract(arena, index, search->own.index);
+    list_varying(arena, more, &varying);
+    for (LIST_EACH(int, i, varying))
+        if (!is_number_of_launch(varying.items[i])) return false;
+    stored->index = search->own.index;
+    stored->rest = poly_add(arena, stored->rest, poly_multiply(arena, stored->weight, more));
+    return true;
+}
+
 typedef struct UpstreamSearch {
     RowSearch *search;
     const Map *stored;
@@ -387,21 +403,17 @@ static bool visit_store(void *context, Op *op) {
     list_splits(search->arena, &access, &splits);
     for (int i = 0; i < stores->own.count && !stores->found; i++) {
         search->own = stores->own.items[i];
-        bool is_like = false;
+        Splits like = {0};
         for (LIST_EACH(int, k, splits)) {
-            search->stored = splits.items[k];
-            is_like =
-                is_like || ((search->own.lane < 0) == (search->stored.lane < 0) &&
-                            poly_equal(search->own.index,
-                                       poly_in_first_program(search->arena, search->stored.index,
-                                                             search->alike)));
+            Rows rows = splits.items[k];
+            if (take_rows(search, &rows)) LIST_PUSH(search->arena, &like, rows);
         }
-        if (!is_like || !find_digits(search) || rows_are_crossed(search) || !address_tells(search))
+        if (!like.count || !find_digits(search) || rows_are_crossed(search) ||
+            !address_tells(search))
             continue;
-        for (LIST_EACH(int, k, splits)) {
-            search->stored = splits.items[k];
-            bool same_kind = (search->own.lane < 0) == (search->stored.lane < 0);
-            if (same_kind && !stores->found && is_told_by(search, op)) stores->found = op;
+        for (int k = 0; k < like.count && !stores->found; k++) {
+            search->stored = like.items[k];
+            if (is_told_by(search, op)) stores->found = op;
         }
     }
     return !stores->found;

@@ -154,7 +154,8 @@ SlicesRule slices_rule(Arena *arena, const LaunchPlan *plan, const BackwardLaunc
     enum { MOST_OF_OWN = 65536 };
     bool is_tuned = plan->kernel->is_autotuned || plan->kernel->has_heuristics;
     if (slices->has_own && !slices->is_constexpr)
-        return (SlicesRule){.most = is_tuned ? 0 : MOST_OF_OWN, .each = 1};
+        return (SlicesRule){
+            .most = is_tuned ? 0 : MOST_OF_OWN, .each = 1, .is_busy = slices->has_large};
     return (SlicesRule){.most = has_few_warps(arena, plan, launch) ? SLICES_MOST : 0};
 }
 
@@ -227,6 +228,7 @@ const char *slices_statements(Arena *arena, const LaunchPlan *plan) {
             LIST_PUSH(arena, &items, arena_printf(arena, "most=%lld", (long long)rule.most));
         if (rule.each)
             LIST_PUSH(arena, &items, arena_printf(arena, "each=%lld", (long long)rule.each));
+        if (rule.is_busy) LIST_PUSH(arena, &items, "busy=True");
         const char *head = arena_printf(arena, "%s = _slices", name);
         buffer_printf(&out, "        %s\n", call_lines(arena, head, items.items, items.count, 8));
     }

@@ -779,6 +779,7 @@ static bool shares_take(Differentiation *state, const TileOrders *orders) {
     ReductionPlan plan;
     if (!reductions_keep_shares(state, orders, &plan)) return false;
     state->parts.has_own_slices = true;
+    state->parts.has_large_slices = plan.is_large;
     return gather_programs(state, &plan);
 }
 

@@ -582,7 +582,8 @@ bool statement_ends_rows(Arena *arena, Op *statement) {
 
 /// Axes of the grid along which programs keep what they add apart: all of them, where `all`.
 static bool find_kept_axes(Differentiation *state, const FunctionAxes *axes,
-                           const SharedStatement *shared, bool all, bool *summed, bool *is_owned) {
+                           const SharedStatement *shared, bool all, bool *summed, bool *is_owned,
+                           bool *is_large) {
     Op *op = shared->statement.op;
     Candidate candidate = {.shared = shared, .op = op};
     if (!shared->gradient->is_atomic) return false;
@@ -590,11 +591,12 @@ static bool find_kept_axes(Differentiation *state, const FunctionAxes *axes,
         if (!all || !lanes_have_numbers(op)) return false;
         candidate.is_open = true;
     }
-    // There is room for few shares of what is as large as all that is read: then few programs do the work, which loops and products
-    // would keep too busy.
+    // Shares of what is as large as all that is read take much memory. Of few of them few programs do the work, which loops and
+    // products keep busy: they get more room.
     bool is_dear = !adds_less_than_it_reads(state->arena, op), is_busy = false;
     region_walk(state->backward->body, visit_busy, &is_busy);
-    if (is_dear && (all || is_busy)) return false;
+    if (is_dear && all) return false;
+    *is_large |= is_dear && is_busy;
     // Lanes behind the end of a row may be those of another program that stores to the same slice.
     bool may_overrun = candidate.is_owned && op->operands[0]->type.rank > 0 &&
                        !statement_ends_rows(state->arena, op);
@@ -625,15 +627,16 @@ static bool owners_are_apart(Differentiation *state, const FunctionAxes *axes,
 /// Adds the statements of one gradient to the plan, all or none.
 static void keep_shares_of(Differentiation *state, const FunctionAxes *axes,
                            SharedStatement *shared, int count, bool all, ReductionPlan *plan) {
-    bool summed[SUMMED_AXES] = {false}, is_owned = false;
+    bool summed[SUMMED_AXES] = {false}, is_owned = false, is_large = false;
     for (int i = 0; i < count; i++)
         if (shared[i].is_moved) return;
     for (int i = 0; i < count; i++)
-        if (!find_kept_axes(state, axes, &shared[i], all, summed, &is_owned)) return;
+        if (!find_kept_axes(state, axes, &shared[i], all, summed, &is_owned, &is_large)) return;
     if (is_owned && !all && count > 1 && !owners_are_apart(state, axes, shared, count, summed))
         return;
     for (int axis = 0; axis < SUMMED_AXES; axis++) plan->summed[axis] |= summed[axis];
     join_tile_axes(plan->summed);
+    plan->is_large |= is_large;
     for (int i = 0; i < count; i++) LIST_PUSH(state->arena, &plan->statements, &shared[i]);
 }
 

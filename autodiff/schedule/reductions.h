@@ -28,6 +28,8 @@ typedef struct ReductionPlan {
         is_sliced;  // owners are too few to fill a GPU: several programs sum a share each, and add it
     bool
         is_own;  // each program keeps what it adds apart, and does all else as before: as many slices as there is room for
+    bool
+        is_large;  // with `is_own`: what is kept apart is as large as what a program reads, which is busy with loops or products
     Value *
         turns;  // of a flat index: how many turns programs share for each owner; NULL: one for each program of the forward
     Value *rows;  // of a flat index: rows of owners in a tile, whose sums are apart; NULL: one

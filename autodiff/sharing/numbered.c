@@ -3,6 +3,7 @@
 
 #include "analysis/build/build.h"
 #include "autodiff/addresses/place.h"
+#include "autodiff/sharing/flag_cases.h"
 
 /// Adds the numbers to an address, each as along a dimension of its own.
 static void add_numbers(Function *function, Op *op, Value *const *numbers, int count,
@@ -27,7 +28,9 @@ bool numbered_are_apart(Differentiation *state, const FunctionAxes *axes,
     }
     for (int i = 0; i < count && are_apart; i++)
         for (int k = 0; k < i && are_apart; k++)
-            are_apart = places_are_owned_together(state->arena, axes, shared[i].statement.op,
+            are_apart = ops_are_of_different_launches(shared[i].statement.op,
+                                                      shared[k].statement.op) ||
+                        places_are_owned_together(state->arena, axes, shared[i].statement.op,
                                                   shared[k].statement.op, true);
     for (int i = 0; i < count; i++) op_set_operand(shared[i].statement.op, 0, addresses[i]);
     return are_apart;

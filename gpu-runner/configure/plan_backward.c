@@ -122,8 +122,9 @@ static double slices(const BackwardPlan *plan, const Json *sources, const Json *
             largest = fmax(largest,
                            elements_of(plan, json_get_string(sources->items[i], "gradient", "")));
     SlicesRule rule = {.most = (int64_t)json_get_number(source, "most", 0),
-                       .each = (int64_t)json_get_number(source, "each", 0)};
-    return (double)choose_slices(rule, programs, largest);
+                       .each = (int64_t)json_get_number(source, "each", 0),
+                       .is_busy = json_get_bool(source, "busy", false)};
+    return (double)choose_slices(rule, programs, plan->programs / fmax(programs, 1), largest);
 }
 
 /// The buffer of a gradient for the sums of all that share it.

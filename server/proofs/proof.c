@@ -199,6 +199,7 @@ static void put_slices(Json *json, const LaunchPlan *plan, const BackwardLaunch 
     SlicesRule rule = slices_rule(json->arena, plan, launch, slices);
     if (rule.most) json_set_number(json, "most", (double)rule.most);
     if (rule.each) json_set_number(json, "each", (double)rule.each);
+    if (rule.is_busy) json_set_bool(json, "busy", true);
 }
 
 /// What is stored under a flag.

@@ -121,7 +121,13 @@ def slices_of(worker: Runner, line: str, sources: list[dict]) -> list[tuple[int,
     return found
 
 
-SAID = [{}, {"each": 1}, {"most": 1024}, {"most": 65536, "each": 1}]
+SAID = [
+    {},
+    {"each": 1},
+    {"most": 1024},
+    {"most": 65536, "each": 1},
+    {"most": 65536, "each": 1, "busy": True},
+]
 SHARED = {None: (0, 1, 2), "grid.0": (0,), "grid.0 * grid.2": (0, 2), "": ()}
 
 
@@ -159,6 +165,7 @@ def test_a_parameter_with_a_default_gets_what_the_launch_says(worker: Runner) ->
     [
         ("layer_norm", "layer_norm_kernel", {}),
         ("own_slices", "one_scale", {"most": 65536, "each": 1}),
+        ("own_slices", "recurrent", {"most": 65536, "each": 1, "busy": True}),
     ],
 )
 def test_what_the_launch_says_is_asked(file: str, kernel: str | None, said: dict) -> None:
@@ -172,7 +179,7 @@ def test_what_the_launch_says_is_asked(file: str, kernel: str | None, said: dict
     found = [s for launch in launches for s in launch["arguments"].values() if "slices" in s]
     assert found
     for source in found:
-        assert {name: source[name] for name in ("most", "each") if name in source} == said
+        assert {name: source[name] for name in ("most", "each", "busy") if name in source} == said
 
 
 # --- tiles of products ------------------------------------------------------------------------------------------------

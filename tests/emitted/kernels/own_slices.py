@@ -6,6 +6,8 @@
 # case: {"class": "slices", "call": "m.run_query_of_splits(q, k)", "inputs": {"q": [2, 8], "k": [2, 11, 8]}}
 # case: {"class": "slices", "call": "m.run_blocks_of_a_program(x, scale)", "inputs": {"x": [37], "scale": [37]}}
 # case: {"class": "slices", "call": "m.run_scale_of_even_programs(x, scale)", "inputs": {"x": [37], "scale": [1]}}
+# case: {"class": "slices", "call": "m.run_recurrent(q, k, v)", "inputs": {"q": [2, 5, 3], "k": [2, 5, 3], "v": [2, 5, 21]}}
+# case: {"class": "slices", "call": "m.run_states(k, v)", "inputs": {"k": [2, 9, 6], "v": [2, 9, 21]}}
 
 import torch
 import triton
@@ -126,4 +128,56 @@ def run_blocks_of_a_program(x, scale):
 def run_scale_of_even_programs(x, scale):
     y = torch.empty_like(x)
     scale_of_even_programs[(triton.cdiv(x.numel(), 16),)](x, scale, y, x.numel(), B=16)
+    return y
+
+
+@triton.jit
+def recurrent(q, k, v, y, n, K, V, BK: tl.constexpr, BV: tl.constexpr):
+    b = tl.program_id(1)
+    lanes = tl.arange(0, BK)
+    columns = tl.program_id(0) * BV + tl.arange(0, BV)
+    state = tl.zeros([BK, BV], dtype=tl.float32)
+    for t in range(n):
+        row = b * n + t
+        one = tl.load(k + row * K + lanes, mask=lanes < K, other=0.0)
+        values = tl.load(v + row * V + columns, mask=columns < V, other=0.0)
+        state = 0.9 * state + one[:, None] * values[None, :]
+        query = tl.load(q + row * K + lanes, mask=lanes < K, other=0.0)
+        tl.store(y + row * V + columns, tl.sum(state * query[:, None], 0), mask=columns < V)
+
+
+def run_recurrent(q, k, v):
+    y = torch.empty_like(v)
+    recurrent[(triton.cdiv(v.shape[2], 8), len(v))](q, k, v, y, v.shape[1], q.shape[2], v.shape[2], 4, 8)
+    return y
+
+
+@triton.jit
+def states(k, v, y, n, K, V, BT: tl.constexpr, BK: tl.constexpr, BV: tl.constexpr):
+    b = tl.program_id(2)
+    lanes = tl.program_id(0) * BK + tl.arange(0, BK)
+    columns = tl.program_id(1) * BV + tl.arange(0, BV)
+    state = tl.zeros([BK, BV], dtype=tl.float32)
+    inside = (lanes < K)[:, None] & (columns < V)[None, :]
+    for chunk in range(tl.cdiv(n, BT)):
+        at = ((b * tl.cdiv(n, BT) + chunk) * K + lanes[:, None]) * V + columns[None, :]
+        tl.store(y + at, state, mask=inside)
+        rows = chunk * BT + tl.arange(0, BT)
+        keys = tl.load(
+            k + (b * n + rows[None, :]) * K + lanes[:, None],
+            mask=(lanes < K)[:, None] & (rows < n)[None, :],
+            other=0.0,
+        )
+        values = tl.load(
+            v + (b * n + rows[:, None]) * V + columns[None, :],
+            mask=(rows < n)[:, None] & (columns < V)[None, :],
+            other=0.0,
+        )
+        state = 0.9 * state + tl.sum(keys[:, :, None] * values[None, :, :], 1)
+
+
+def run_states(k, v):
+    (b, n, K), V = k.shape, v.shape[2]
+    y = torch.empty(b, triton.cdiv(n, 4), K, V, dtype=k.dtype, device=k.device)
+    states[(triton.cdiv(K, 4), triton.cdiv(V, 8), b)](k, v, y, n, K, V, 4, 4, 8)
     return y

@@ -347,11 +347,11 @@ static BackwardWatcher *watcher;
 
 void backward_watch(BackwardWatcher *told) { watcher = told; }
 
-Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
-                          const BackwardOptions *options, Diagnostics *diagnostics) {
+/// NULL where it takes more steps than it has.
+static Backward *derive_within(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
+                               const BackwardOptions *options, Diagnostics *diagnostics) {
     StepBudget *budget = ARENA_NEW(arena, StepBudget);
     int said = diagnostics ? diagnostics->list.count : 0;
-    if (watcher) watcher(snapshot, kernel);
     BugGuard guard;
     if (BUG_GUARD(&guard)) {
         budget_start(budget, DERIVATION_MOST_STEPS);
@@ -362,7 +362,20 @@ Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *
     }
     if (guard.cause != BUG_SPENT) bug_raise_again(&guard);
     if (diagnostics) diagnostics->list.count = said;
-    Backward *result = ARENA_NEW(arena, Backward);
+    return NULL;
+}
+
+Backward *backward_derive(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
+                          const BackwardOptions *options, Diagnostics *diagnostics) {
+    if (watcher) watcher(snapshot, kernel);
+    Backward *result = derive_within(arena, snapshot, kernel, options, diagnostics);
+    if (result) return result;
+    BackwardOptions plain = options ? *options : (BackwardOptions){0};
+    plain.keeps_schedule = true;  // one kernel as the forward's takes far less
+    if (!options || !options->keeps_schedule)
+        result = derive_within(arena, snapshot, kernel, &plain, diagnostics);
+    if (result) return result;
+    result = ARENA_NEW(arena, Backward);
     result->kernel = kernel;
     return refuse_for_limit(result,
                             "the backward of this kernel takes more steps to derive than a "

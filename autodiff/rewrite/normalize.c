@@ -206,6 +206,7 @@ static void free_increment(Normalizer *state, Op *loop, int index) {
 
 static void close_inductions(Normalizer *state, Op *loop) {
     Function *function = state->function;
+    loop_hoist_choices(loop);
     for (int i = 0; i < loop->result_count; i++) free_increment(state, loop, i);
     Carried *carried = loop_classify(function->arena, loop);
     Region *body = loop->regions[0];

@@ -217,17 +217,34 @@ typedef struct ShareScope {
     const struct ShareScope *outer;
 } ShareScope;
 
-static Str op_key(Arena *arena, const Op *op) {
-    Buffer key = buffer_new(arena);
-    buffer_printf(&key, "%d", op->code);
-    for (int i = 0; i < op->operand_count; i++)
-        buffer_printf(&key, " %d", op->operands[i] ? op->operands[i]->id : -1);
+/// `places`: values of the branch that the op is in -> where they are in it, plus 1.
+static void put_key(Buffer *key, const Op *op, const Map *places) {
+    buffer_printf(key, "%d", op->code);
+    for (int i = 0; i < op->operand_count; i++) {
+        const Value *operand = op->operands[i];
+        intptr_t place = operand ? (intptr_t)map_get_pointer(places, operand) : 0;
+        buffer_printf(key, place ? " #%d" : " %d", place ? (int)place : operand ? operand->id : -1);
+    }
     if (op->code == OP_CONSTANT) {
         const Constant *c = op->results[0]->constant;
-        buffer_printf(&key, " %d %lld %.17g %.*s %d %d %d %p %d", c->kind, (long long)c->integer,
+        buffer_printf(key, " %d %lld %.17g %.*s %d %d %d %p %d", c->kind, (long long)c->integer,
                       c->number, STR_ARGS(c->string), c->dtype.code, c->dtype.parameter,
                       c->is_pointer, (const void *)c->function, c->op);
     }
+}
+
+static Str op_key(Arena *arena, const Op *op) {
+    Buffer key = buffer_new(arena);
+    Map places = map_new(arena);
+    intptr_t count = 0;
+    put_key(&key, op, &places);
+    for (int r = 0; r < op->region_count; r++)
+        for (const Op *inner = op->regions[r]->first; inner; inner = inner->next) {
+            buffer_puts(&key, r ? " else " : " then ");
+            put_key(&key, inner, &places);
+            for (int i = 0; i < inner->result_count; i++)
+                map_set_pointer(&places, inner->results[i], (void *)++count);
+        }
     return str_from(buffer_text(&key));
 }
 
@@ -260,7 +277,19 @@ static void read_shared(const Sharing *sharing, Op *op) {
         op->keywords[i].value = value_mapped(&sharing->instead, op->keywords[i].value);
 }
 
+bool op_chooses_number(const Op *op) {
+    if (op->code != OP_IF || op->result_count != 1) return false;
+    Type type = op->results[0]->type;
+    if (type.kind != TYPE_NUMBER || !dtype_is_integer(type.element)) return false;
+    for (int r = 0; r < op->region_count; r++)
+        for (const Op *inner = op->regions[r]->first; inner; inner = inner->next)
+            if (inner->code != OP_YIELD && (inner->region_count || !op_is_pure(inner)))
+                return false;
+    return true;
+}
+
 static bool is_shareable(const Sharing *sharing, const Op *op) {
+    if (op_chooses_number(op)) return true;
     if (op->region_count || op->result_count == 0 || op->code == OP_UNDEFINED) return false;
     if (op->code == OP_FULL && !is_named_number(op))
         return false;  // each loop starts from its own zeros
@@ -335,6 +364,32 @@ static bool runs_alike(const Op *loop) {
     return runs ||
            (value_is_of_parameters(loop->operands[0]) && value_is_of_parameters(loop->operands[1]));
 }
+
+static bool branches_outside(const Op *branch, const Op *loop) {
+    for (int r = 0; r < branch->region_count; r++)
+        for (const Op *inner = branch->regions[r]->first; inner; inner = inner->next)
+            for (int i = 0; i < inner->operand_count; i++)
+                if (inner->operands[i] && region_defines(loop->regions[0], inner->operands[i]) &&
+                    !region_defines(branch->regions[r], inner->operands[i]))
+                    return false;
+    return operands_outside(branch, loop);
+}
+
+static void hoist_choices(Region *region, Op *loop) {
+    for (Op *op = region->first, *next; op; op = next) {
+        next = op->next;
+        bool chooses = op_chooses_number(op);
+        for (int r = 0; r < op->region_count && op->code == OP_IF && !chooses; r++)
+            hoist_choices(op->regions[r], loop);
+        bool is_number = region->parent == loop && op_is_pure(op) && op->region_count == 0 &&
+                         op->result_count == 1 && op->results[0]->type.kind == TYPE_NUMBER &&
+                         op->code != OP_UNDEFINED;
+        if ((is_number && operands_outside(op, loop)) || (chooses && branches_outside(op, loop)))
+            op_move_before(op, loop);
+    }
+}
+
+void loop_hoist_choices(Op *loop) { hoist_choices(loop->regions[0], loop); }
 
 static void hoist_region(const WrittenRoots *writes, Region *region) {
     for (Op *op = region->first; op; op = op->next) {

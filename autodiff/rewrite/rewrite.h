@@ -38,6 +38,10 @@ void op_move_before(Op *op, Op *place);
 int function_share(Function *function);
 /// Moves loop-invariant pure ops out of loops; stable loads, too, where all programs run the loop or none does.
 void function_hoist(Function *function);
+/// `n - 1 if REVERSE else 0`: whether the op is a branch that chooses a whole number, and does nothing else.
+bool op_chooses_number(const Op *op);
+/// Moves such branches out of a `for`, where they choose the same in each iteration.
+void loop_hoist_choices(Op *loop);
 /// Whether a value is made of the kernel's parameters alone: the same in all programs and iterations.
 bool value_is_of_parameters(const Value *value);
 /// Moves addresses that only branches of constexpr branches use into these: the pointer may be None where the flag is off.

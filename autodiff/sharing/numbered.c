@@ -28,10 +28,10 @@ bool numbered_are_apart(Differentiation *state, const FunctionAxes *axes,
     }
     for (int i = 0; i < count && are_apart; i++)
         for (int k = 0; k < i && are_apart; k++)
-            are_apart = ops_are_of_different_launches(shared[i].statement.op,
-                                                      shared[k].statement.op) ||
-                        places_are_owned_together(state->arena, axes, shared[i].statement.op,
-                                                  shared[k].statement.op, true);
+            are_apart =
+                ops_are_of_different_launches(shared[i].statement.op, shared[k].statement.op) ||
+                places_are_owned_together(state->arena, axes, shared[i].statement.op,
+                                          shared[k].statement.op, true);
     for (int i = 0; i < count; i++) op_set_operand(shared[i].statement.op, 0, addresses[i]);
     return are_apart;
 }

@@ -193,7 +193,8 @@ typedef struct PartState {
     Value *
         slices;  // parameter of a gradient-reduction kernel: how many programs share a sum; or NULL
     bool has_own_slices;  // for each program of the forward one, as far as there is room
-    bool has_large_slices;  // these are as large as what programs read, which are busy with loops or products
+    bool
+        has_large_slices;  // these are as large as what programs read, which are busy with loops or products
     Map part_strides;  // parameter of a gradient that programs store parts of -> that of the elements between them
     int reduction_kernels;  // how many PART_REDUCTION there may be
     Value *

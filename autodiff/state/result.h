@@ -108,7 +108,8 @@ typedef struct BackwardArgument {
     const char *
         alone;  // ARGUMENT_GRADIENT in parts of a flat index: what is stored, as `stored` has it, where there is one sum; or NULL
     bool has_own;  // ARGUMENT_SLICES: each program has its own as far as there is room
-    bool has_large;  // with `has_own`: sums of programs with loops or products, as large as what these read
+    bool
+        has_large;  // with `has_own`: sums of programs with loops or products, as large as what these read
     const char *
         programs;  // ARGUMENT_SLICES: those that share the sums, as `grid.0 * grid.1`; NULL: not known
     bool

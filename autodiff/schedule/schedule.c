@@ -156,11 +156,39 @@ static bool statement_is_private(Differentiation *state, const Accumulation *sta
     return sharing.is_private && !sharing_is_told(&sharing);
 }
 
+static bool is_both(const Op *op) {
+    return op && (op->code == OP_AND || op->code == OP_LOGICAL_AND);
+}
+
+/// `((i >= 0) & (i < n))[:, None]` as `(i >= 0)[:, None] & (i < n)[:, None]`, where each part says something of the tile by itself.
+static Value *mask_in_parts(Builder *b, Value *mask) {
+    const Op *op = mask ? mask->op : NULL;
+    const Op *both = op && op->code == OP_EXPAND_DIMS ? op->operands[0]->op : op;
+    if (!is_both(both)) return mask;
+    Value *parts[2];
+    for (int i = 0; i < 2; i++) {
+        parts[i] = both->operands[i];
+        if (both != op) parts[i] = build_binary(b, OP_EXPAND_DIMS, parts[i], op->operands[1]);
+        parts[i] = mask_in_parts(b, parts[i]);
+    }
+    bool is_same = both == op && parts[0] == op->operands[0] && parts[1] == op->operands[1];
+    return is_same ? mask : build_binary(b, both->code, parts[0], parts[1]);
+}
+
 /// Statements that meet because they read at shifted places become one plain store of the owner. False where they stay.
 static bool store_taps(Differentiation *state, const Accumulation *group, int count) {
     if (group_is_private(state, group, count)) return false;
     Accumulation own = group[0];
+    Value **masks = ARENA_ARRAY(state->arena, Value *, count + 1);
+    for (int i = 0; i < count; i++) {
+        Op *op = group[i].op;
+        Builder b = {.function = state->backward, .region = op->parent, .before = op};
+        masks[i] = access_mask(op);
+        if (masks[i]) op_set_operand(op, 2, mask_in_parts(&b, masks[i]));
+    }
     own.op = taps_gather(state, group, count, statement_is_private);
+    for (int i = 0; i < count && !own.op; i++)
+        if (masks[i]) op_set_operand(group[i].op, 2, masks[i]);
     if (!own.op) return false;
     for (int i = 0; i < count; i++) op_remove(group[i].op);
     make_store(&own, state->backward);

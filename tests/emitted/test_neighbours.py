@@ -40,6 +40,7 @@ ATOMICS = {
         "five_points_flat": 0,
         "five_points_of_some": 1,  # the last row may end early
         "two_columns_on": 0,
+        "causal_tile": 0,
     },
     "pools.py": {
         "average": 0,
@@ -87,6 +88,9 @@ ATOMICS = {
         "scale_below_a_flag": 0,
         "blocks_of_a_program": 0,
         "scale_of_even_programs": 0,
+        "recurrent": 0,
+        "states": 0,
+        "parts_of_rows": 0,
     },
 }
 

@@ -8,6 +8,9 @@
 # case: {"class": "slices", "call": "m.run_scale_of_even_programs(x, scale)", "inputs": {"x": [37], "scale": [1]}}
 # case: {"class": "slices", "call": "m.run_recurrent(q, k, v)", "inputs": {"q": [2, 5, 3], "k": [2, 5, 3], "v": [2, 5, 21]}}
 # case: {"class": "slices", "call": "m.run_states(k, v)", "inputs": {"k": [2, 9, 6], "v": [2, 9, 21]}}
+# case: {"class": "slices", "call": "m.run_parts_of_rows(q, v, None, False)", "inputs": {"q": [2, 5, 3], "v": [2, 5, 21]}}
+# case: {"class": "slices", "call": "m.run_parts_of_rows(q, v, None, True)", "inputs": {"q": [2, 5, 3], "v": [2, 5, 21]}}
+# case: {"class": "slices", "call": "m.run_parts_of_rows(q, v, torch.tensor([0, 3, 3, 10]), True)", "inputs": {"q": [1, 10, 3], "v": [1, 10, 21]}}
 
 import torch
 import triton
@@ -181,3 +184,42 @@ def run_states(k, v):
     y = torch.empty(b, triton.cdiv(n, 4), K, V, dtype=k.dtype, device=k.device)
     states[(triton.cdiv(K, 4), triton.cdiv(V, 8), b)](k, v, y, n, K, V, 4, 4, 8)
     return y
+
+
+@triton.jit
+def parts_of_rows(
+    q, v, y, ends, B, T, K, V, BK: tl.constexpr, BV: tl.constexpr, REVERSE: tl.constexpr, IS_VARLEN: tl.constexpr
+):
+    """Rows from either end, of sequences of one length or of several; each block of K has a part of the output."""
+    i_v, i_k, n = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+    all_rows = B * T
+    if IS_VARLEN:
+        start, end = tl.load(ends + n), tl.load(ends + n + 1)
+        T = end - start
+    else:
+        start, end = n * T, n * T + T
+    lanes = i_k * BK + tl.arange(0, BK)
+    columns = i_v * BV + tl.arange(0, BV)
+    first = start + ((T - 1) if REVERSE else 0)
+    p_q = q + first * K + lanes
+    p_v = v + first * V + columns
+    p_y = y + (i_k * all_rows + start + ((T - 1) if REVERSE else 0)) * V + columns
+    state = tl.zeros([BK, BV], dtype=tl.float32)
+    for _ in range(0, T):
+        query = tl.load(p_q, mask=lanes < K, other=0.0)
+        values = tl.load(p_v, mask=columns < V, other=0.0)
+        state = 0.9 * state + query[:, None] * values[None, :]
+        tl.store(p_y, tl.sum(state * query[:, None], 0), mask=columns < V)
+        p_q += (-1 if REVERSE else 1) * K
+        p_v += (-1 if REVERSE else 1) * V
+        p_y += (-1 if REVERSE else 1) * V
+
+
+def run_parts_of_rows(q, v, ends, reverse):
+    (b, t, K), V = q.shape, v.shape[2]
+    parts = triton.cdiv(K, 2)
+    y = torch.empty(parts, b, t, V, dtype=q.dtype, device=q.device)
+    sequences = b if ends is None else len(ends) - 1
+    grid = (triton.cdiv(V, 8), parts, sequences)
+    parts_of_rows[grid](q, v, y, ends, b, t, K, V, 2, 8, REVERSE=reverse, IS_VARLEN=ends is not None)
+    return y.sum(0)

@@ -413,6 +413,21 @@ static bool has_gradient(const ReductionPlan *plan, const SharedStatement *share
     return false;
 }
 
+/// A program with loops or products is busy by itself: fewer of them, one after the other, would leave a part of the GPU idle.
+static bool visit_busy(void *context, Op *op) {
+    bool *is_busy = context;
+    *is_busy = *is_busy || op_is_product(op->code) || op_is_loop(op->code);
+    return !*is_busy;
+}
+
+/// Whether slices have room for what all statements of a gradient add (reductions_keep_shares). Of a kernel of its own, with nothing but
+/// programs to sum over, one program would do all of it, one after the other.
+static bool fits_slices(const Differentiation *state, const SharedStatement *shared) {
+    bool is_busy = false;
+    region_walk(state->backward->body, visit_busy, &is_busy);
+    return !is_busy && !shared->meets && statement_ends_rows(state->arena, shared->statement.op);
+}
+
 /// Adds the statement to the plan where that is possible.
 static bool consider(Differentiation *state, ReductionPlan *plan, const FunctionAxes *axes,
                      SharedStatement *shared, bool is_apart) {
@@ -425,6 +440,7 @@ static bool consider(Differentiation *state, ReductionPlan *plan, const Function
     for (int axis = 0; axis < SUMMED_AXES; axis++) trial.summed[axis] = candidate.summed[axis];
     trial.is_sliced = !candidate.loop || !candidate.is_owned;
     if (shared->is_one_of_several && !candidate.is_owned) return false;
+    if (shared->is_one_of_several && !candidate.loop && fits_slices(state, shared)) return false;
     if (shared->is_one_of_several) trial.is_sliced = false;
     const Op *op = candidate.op;
     LIST_PUSH(state->arena, &trial.statements, shared);
@@ -494,13 +510,6 @@ ReductionPlans reductions_plan(Differentiation *state, const TileOrders *orders)
     ReductionPlans plans = plan_statements(state, orders, true);
     while (leave_parts(state, &plans)) plans = plan_statements(state, orders, true);
     return plans;
-}
-
-/// A program with loops or products is busy by itself: fewer of them, one after the other, would leave a part of the GPU idle.
-static bool visit_busy(void *context, Op *op) {
-    bool *is_busy = context;
-    *is_busy = *is_busy || op_is_product(op->code) || op_is_loop(op->code);
-    return !*is_busy;
 }
 
 /// A loop around products.

@@ -37,6 +37,7 @@ ATOMICS = {
         "valid": 1,  # the last elements of a row have no owner
         "around_some": 1,  # nor has what the grid leaves out
         "shifted_by": 0,
+        "taps_written_out": 0,
         "five_points_flat": 0,
         "five_points_of_some": 1,  # the last row may end early
         "two_columns_on": 0,
@@ -150,6 +151,14 @@ def test_an_element_sums_over_the_taps_that_read_it() -> None:
     # a reader's own loop stands in one over readers that is not unrolled: else there would be the square of the taps
     assert backward.count("in range(K)") == 1
     assert backward.count("tl.static_range(K)") == 3
+
+
+def test_weights_of_taps_that_are_written_out_are_summed_in_slices_together() -> None:
+    """Not in a kernel for each, in which one program would go through all rows."""
+    text = tad("--backward", f"{FOLDER}/taps.py:taps_written_out").stdout
+    assert text.count("@triton.jit") == 2 and "if program == 0" not in text
+    assert "for t_1 in range(program, programs, slices):" in text
+    assert all(f"dw{tap} += (grad * x{tap}).to(tl.float32)" in text for tap in range(4))
 
 
 # What a person would write for a row of a picture that is enlarged.

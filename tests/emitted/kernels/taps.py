@@ -70,6 +70,24 @@ def two_columns_on(x, y, H, W, n, B: tl.constexpr):
     tl.store(y + i, l + r + u + d - 4 * c, mask=m)
 
 
+@triton.jit
+def taps_written_out(x, w, y, T, C, B: tl.constexpr):
+    b = tl.program_id(0)
+    t = tl.program_id(1)
+    c = tl.program_id(2) * B + tl.arange(0, B)
+    m = c < C
+    p = x + (b * T + t) * C + c
+    x0 = tl.load(p - 3 * C, mask=m & (t >= 3), other=0.0)
+    x1 = tl.load(p - 2 * C, mask=m & (t >= 2), other=0.0)
+    x2 = tl.load(p - C, mask=m & (t >= 1), other=0.0)
+    x3 = tl.load(p, mask=m, other=0.0)
+    w0 = tl.load(w + c * 4, mask=m)
+    w1 = tl.load(w + c * 4 + 1, mask=m)
+    w2 = tl.load(w + c * 4 + 2, mask=m)
+    w3 = tl.load(w + c * 4 + 3, mask=m)
+    tl.store(y + (b * T + t) * C + c, x0 * w0 + x1 * w1 + x2 * w2 + x3 * w3, mask=m)
+
+
 def run_last_elements(x, window):
     y = torch.empty_like(x)
     m, n = x.shape
@@ -283,4 +301,11 @@ def run_causal_tile(x, w):
     B, n, D = x.shape
     y = torch.empty_like(x)
     causal_tile[(triton.cdiv(D, 4), triton.cdiv(n, 8), B)](x, w, y, n, D, w.shape[1], 8, 4)
+    return y
+
+
+def run_taps_written_out(x, w):
+    Bt, T, C = x.shape
+    y = torch.empty_like(x)
+    taps_written_out[(Bt, T, triton.cdiv(C, 32))](x, w, y, T, C, B=32)
     return y

@@ -206,11 +206,13 @@ static Value *lower_combine(Lowering *lowering, OpCode code, Value *const *opera
     return build_tuple(&lowering->builder, op->results, results);
 }
 
-static Value *lower_removed(Lowering *lowering, OpCode code, SyntaxNode node) {
+static Value *lower_removed(Lowering *lowering, OpCode code, Arguments *arguments,
+                            SyntaxNode node) {
     const OpRow *row = &op_rows[code];
     lowering_report(lowering, DIAGNOSTIC_REMOVED_OPERATION, node, "Triton no longer has `%s`%s%s.",
                     row->name ? row->name : row->id, row->instead ? "; use " : "",
                     row->instead ? row->instead : "");
+    if (row->expands) return lower_expansion(lowering, code, arguments, node);
     return lowering_silent(lowering, "an operation that Triton no longer has");
 }
 
@@ -219,7 +221,7 @@ Value *lower_operation(Lowering *lowering, OpCode code, Arguments *arguments, Sy
     int count;
     switch (op_rows[code].kind) {
     case KIND_EXPANDS: return lower_expansion(lowering, code, arguments, node);
-    case KIND_REMOVED: return lower_removed(lowering, code, node);
+    case KIND_REMOVED: return lower_removed(lowering, code, arguments, node);
     case KIND_STRUCTURAL:
         if (code != OP_FOR && code != OP_STATIC_FOR)
             return lowering_unknown(lowering, node, "`tl.%s` is a type, no operation.",

@@ -233,19 +233,20 @@ static void check_shape_is_list(Check *check, Op *op) {
 static void check_reduced_axis(Check *check, Op *op) {
     const Value *axis = check_operand(op, "axis");
     bool is_tile = axis && type_is_tile(axis->type);
-    if (!axis || (!is_tile && !check_is_runtime(check, axis))) return;
+    bool is_real = axis && axis->constant && axis->constant->kind == CONSTANT_FLOAT;
+    if (!axis || (!is_tile && !is_real && !check_is_runtime(check, axis))) return;
     bool is_extreme = op->code == OP_MAX || op->code == OP_MIN;
-    const char *name = check_name(check, axis);
+    const char *name = check_name(check, axis), *what = is_real ? "whole number" : "constexpr";
     if (is_extreme)
         check_report(check, DIAGNOSTIC_WRONG_ARGUMENT, op,
-                     "`tl.%s` reduces along an axis, and %s is no constexpr: for the %s of two "
+                     "`tl.%s` reduces along an axis, and %s is no %s: for the %s of two "
                      "values there is `tl.%simum`",
-                     op_rows[op->code].name, name, op->code == OP_MAX ? "larger" : "smaller",
+                     op_rows[op->code].name, name, what, op->code == OP_MAX ? "larger" : "smaller",
                      op_rows[op->code].name);
     else
         check_report(check, DIAGNOSTIC_WRONG_ARGUMENT, op,
-                     "`tl.%s` reduces along an axis, and %s is no constexpr",
-                     op_rows[op->code].name, name);
+                     "`tl.%s` reduces along an axis, and %s is no %s", op_rows[op->code].name, name,
+                     what);
 }
 
 static void check_program_axis(Check *check, Op *op) {

@@ -204,6 +204,27 @@ static const Module *module_of_star(const ScopeEntry *star, int depth) {
     return resolver->resolve(resolver->context, star->module->source, star->dotted, star->level);
 }
 
+static bool is_among(Str name, const char *const *names, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (str_is(name, names[i])) return true;
+    return false;
+}
+
+/// Whether a star brings no such name along: one of Python's own, which these modules of its library have not.
+static bool leaves_to_python(const ScopeEntry *star, Str name) {
+    static const char *const modules[] = {
+        "typing",    "typing_extensions", "dataclasses", "enum",    "abc",  "collections",
+        "functools", "itertools",         "contextlib",  "pathlib", "copy", "warnings",
+    };
+    static const char *const names[] = {
+        "range", "len",   "min",       "max",   "abs",     "sum",     "int",        "float",
+        "bool",  "str",   "list",      "tuple", "dict",    "zip",     "all",        "any",
+        "print", "round", "enumerate", "slice", "hasattr", "getattr", "isinstance",
+    };
+    return star->level == 0 && is_among(star->dotted, modules, sizeof modules / sizeof *modules) &&
+           is_among(name, names, sizeof names / sizeof *names);
+}
+
 static ScopeEntry resolve_star(Arena *arena, const Module *module, Str name, int depth) {
     ScopeEntry result = {.kind = SCOPE_MISSING};
     for (LIST_EACH(int, i, module->scope->stars)) {
@@ -215,7 +236,7 @@ static ScopeEntry resolve_star(Arena *arena, const Module *module, Str name, int
         if (entry_is_known(found)) return found;
         if (file && found.kind == SCOPE_MISSING) continue;
         // It may come from a file that was not found; but names that we have never come from Triton's star.
-        if (!is_ours(entry.dotted)) result.kind = SCOPE_OPAQUE;
+        if (!is_ours(entry.dotted) && !leaves_to_python(&entry, name)) result.kind = SCOPE_OPAQUE;
     }
     if (module->source->is_cell) return resolve_in_notebook(name);
     return result;

@@ -18,13 +18,14 @@ static int derivative_declarations(const OpRow *row) {
 static bool row_is_complete(const OpRow *row) {
     if (!row->doc || strlen(row->doc) < 10) return fails(row, "no help");
     if (row->doc[strlen(row->doc) - 1] != '.') return fails(row, "help is a sentence");
-    if (row->kind == KIND_EXPANDS) {
+    // an older release's name may stand for what there is today
+    if (row->kind == KIND_EXPANDS || (row->kind == KIND_REMOVED && row->expands)) {
         if (!row->expands || !strstr(row->expands, "return ")) return fails(row, "no body");
         if (derivative_declarations(row) != 0) return fails(row, "a derivative besides its body");
     } else if (derivative_declarations(row) != 1) {
         return fails(row, "needs exactly one derivative declaration");
     }
-    if (row->kind != KIND_EXPANDS && row->expands)
+    if (row->kind != KIND_EXPANDS && row->kind != KIND_REMOVED && row->expands)
         return fails(row, "a body without KIND(EXPANDS)");
     if (row->kind == KIND_REMOVED && (!row->instead || !row->until))
         return fails(row, "what to use instead, since when");

@@ -118,6 +118,13 @@ const char *stored_text(Arena *arena, const LaunchPlan *plan, const BackwardArgu
     return text ? arena_printf(arena, "stored=%s", named_text(arena, plan, text)) : NULL;
 }
 
+const char *stored_operator_text(Arena *arena, const LaunchPlan *plan,
+                                 const BackwardArgument *gradient) {
+    int most_axis;
+    const char *text = gradient->stored ? claim_of(plan, gradient, &most_axis) : NULL;
+    return text ? text_with_grid(arena, text, most_axis > 0 ? "(*grid, 1, 1)" : "grid") : NULL;
+}
+
 /// A claim as Python over `meta`, what a tuner chose, and `grid`, three numbers; NULL where that does not tell.
 static const char *claim_of_choice(Arena *arena, const LaunchPlan *plan, const char *claim,
                                    const char *meta, const char *grid) {

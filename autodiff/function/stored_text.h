@@ -6,6 +6,9 @@
 
 /// `stored=[(step, length), ...]`; NULL where the launcher does not know what it is made of.
 const char *stored_text(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient);
+/// The list alone, in an operator's names: `grid`, and those of the kernel's parameters.
+const char *stored_operator_text(Arena *arena, const LaunchPlan *plan,
+                                 const BackwardArgument *gradient);
 /// The same where a tuner chooses blocks or grid: what is stored whatever it chooses, which the Function may find to be unknown (None) when
 /// it runs. NULL where it cannot ask.
 const char *stored_by_all_text(Arena *arena, const LaunchPlan *plan,

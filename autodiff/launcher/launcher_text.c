@@ -59,9 +59,7 @@ static const LaunchPlan *plan_of(const LaunchPlan *plans, int count,
     return NULL;
 }
 
-/// Whether a launcher switches gradients off, itself or by its decorators. Those of a function of the module, which begins at
-/// `start`, are not written (`kept_decorators`).
-static bool runs_without_gradients(const Module *module, const LaunchSite *site, uint32_t start) {
+bool launch_is_without_gradients(const Module *module, const LaunchSite *site, uint32_t start) {
     Range range = node_range(module->source, site->launcher->node);
     Str text = source_slice(range.start == start ? range : site->launcher->range);
     return text_contains(text, "no_grad") || text_contains(text, "inference_mode");
@@ -194,7 +192,7 @@ const char *launcher_text(Arena *arena, const Snapshot *snapshot, Range range,
     uint32_t at = range.start;
     for (const LaunchSite *site; (site = launch_after(module, range, at)) != NULL;) {
         const LaunchPlan *plan = plan_of(plans, plan_count, site->kernel);
-        if (runs_without_gradients(module, site, range.start)) {
+        if (launch_is_without_gradients(module, site, range.start)) {
             *why = "it launches under torch.no_grad";
             return NULL;
         }

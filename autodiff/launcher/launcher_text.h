@@ -15,5 +15,8 @@ const char *launch_wrapper_refusal(Arena *arena, const Module *module, const Lau
 Range launch_place(const Module *module, const LaunchSite *site);
 /// The next launch in a function from `at` to the end of `range`, or NULL.
 const LaunchSite *launch_after(const Module *module, Range range, uint32_t at);
+/// Whether the launcher around a launch switches gradients off, itself or by its decorators. Those of a function of the module,
+/// which begins at `start`, are not written.
+bool launch_is_without_gradients(const Module *module, const LaunchSite *site, uint32_t start);
 
 #endif

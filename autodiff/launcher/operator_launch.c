@@ -401,6 +401,8 @@ const char *operator_launcher_text(Arena *arena, const Module *module, Range bod
         const char *name = str_dup(arena, site->kernel->name);
         *why = arena_printf(arena, "it also launches `%s`, which has no generated backward", name);
         if (!plan) return NULL;
+        *why = "it launches under torch.no_grad";
+        if (launch_is_without_gradients(module, site, body.start)) return NULL;
         *why = arena_printf(arena, "`%s` cannot be an operator: %s", name,
                             plan->refusal ? plan->refusal : "");
         if (plan->refusal) return NULL;

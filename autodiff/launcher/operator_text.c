@@ -137,13 +137,20 @@ static void plan_roles(OperatorPlan *plan, Arena *arena) {
         bool known = argument->use != ARGUMENT_BEFORE && argument->use != ARGUMENT_AMID &&
                      argument->use != ARGUMENT_RUNNING;
         if (!known) refuse(plan, arena_printf(arena, "it updates `%s` in place", argument->of));
+        bool is_whole = argument->use != ARGUMENT_KEPT ||
+                        (launch_argument(backward, ARGUMENT_UPSTREAM, argument->of) &&
+                         !launch_argument(backward, ARGUMENT_GRADIENT, argument->of));
+        if (!is_whole)
+            refuse(plan, arena_printf(arena, "what `%s` held has a gradient", argument->of));
         if (argument->is_program_sum)
             refuse(plan, arena_printf(arena, "its `%s` is a number, which has no gradient in one",
                                       argument->of));
     }
     for (int p = 0; p < plan->launch->kernel->parameter_count; p++)
-        if (strcmp(parameter_at(plan, p)->name, "grid") == 0)
-            refuse(plan, "it has a parameter called `grid`");
+        if (strcmp(parameter_at(plan, p)->name, "grid") == 0 ||
+            strcmp(parameter_at(plan, p)->name, "torch") == 0)
+            refuse(plan, arena_printf(arena, "it has a parameter called `%s`",
+                                      parameter_at(plan, p)->name));
     if (backward->joined) refuse(plan, "it gets one tensor under two names");
     if (plan_has_parts(plan->launch)) refuse(plan, "it reads around the views that it gets");
     if (plan->launch->kernel->has_heuristics)
@@ -163,8 +170,12 @@ OperatorPlan operator_plan(Arena *arena, const Module *module, const LaunchPlan 
         operator_plan_launch(arena, module, site, &plan, is_first);
         is_first = false;
     }
-    for (int p = 0; is_first && p < launch->kernel->parameter_count; p++)
-        plan.is_filled[p] = is_output(parameter_at(&plan, p));  // nobody says that it was new
+    for (int p = 0; p < launch->kernel->parameter_count; p++) {
+        const Parameter *parameter = parameter_at(&plan, p);
+        bool has_contents = launch_argument(launch->backward, ARGUMENT_KEPT, parameter->name);
+        // without a launch nobody says that it was new
+        if (has_contents || (is_first && is_output(parameter))) plan.is_filled[p] = true;
+    }
     return plan;
 }
 
@@ -283,7 +294,8 @@ static void add_forward(Arena *arena, Buffer *out, const OperatorPlan *plan, con
         if (!plan->launch->passed[p]) continue;
         const char *name = parameter_at(plan, p)->name;
         LIST_PUSH(arena, &parameters, arena_printf(arena, "%s: %s", name, plan->types[p]));
-        LIST_PUSH(arena, &call, arena_printf(arena, "%s=%s", name, name));
+        LIST_PUSH(arena, &call,
+                  p < plan->launch->positional ? name : arena_printf(arena, "%s=%s", name, name));
     }
     push_options(arena, &parameters, plan, "type");
     push_options(arena, &call, plan, "keyword");
@@ -345,6 +357,47 @@ static const char *type_of(const OperatorPlan *plan, const char *name) {
     return index >= 0 ? plan->types[index] : "int";
 }
 
+/// Whether the backward operator returns it: a gradient, or that of what an output held before.
+static bool is_result(const BackwardArgument *argument) {
+    return argument->use == ARGUMENT_GRADIENT || argument->use == ARGUMENT_KEPT;
+}
+
+/// Whether Python names no parameter of the kernel but these.
+static bool names_only(const OperatorPlan *plan, const char *text, const Texts *known) {
+    for (const char *at = text; *at;) {
+        size_t size = 0;
+        while (byte_is_word(at[size])) size++;
+        Str name = {at, size};
+        bool is_known = !size || parameter_find(plan->launch->kernel, name) < 0;
+        for (int i = 0; i < known->count; i++) is_known |= str_is(name, known->items[i]);
+        if (!is_known) return false;
+        at += size ? size : 1;
+    }
+    return true;
+}
+
+/// The buffer of a gradient; that of what an output held begins as a copy of the upstream one.
+static void add_result(Arena *arena, Buffer *out, const OperatorPlan *plan,
+                       const BackwardArgument *argument, const Texts *scalars) {
+    const char *target = arena_printf(arena, "%s = ", argument->name);
+    if (argument->use == ARGUMENT_KEPT) {
+        const BackwardArgument *upstream =
+            launch_argument(plan->launch->backward, ARGUMENT_UPSTREAM, argument->of);
+        add_body(out, target, arena_printf(arena, "_saved_copy(%s)", upstream->name));
+        return;
+    }
+    const char *stored = stored_operator_text(arena, plan->launch, argument);
+    if (plan->grid || !stored || !names_only(plan, stored, scalars)) stored = NULL;
+    if (stored) stored = arena_printf(arena, ", stored=_unless_compiled(%s)", stored);
+    add_body(out, target,
+             arena_printf(arena, "%s(%s%s%s)",
+                          indexed_is(plan->launch, argument->of) ? "_gradient_within"
+                                                                 : "_gradient_buffer",
+                          argument->of,
+                          argument->is_float32 ? ", accumulate=True, wanted=True" : ", wanted=True",
+                          stored ? stored : ""));
+}
+
 static void add_backward(Arena *arena, Buffer *out, const OperatorPlan *plan, const char *space) {
     const BackwardLaunch *launch = &plan->launch->backward->launches[0];
     Texts parameters = {0}, call = {0}, results = {0}, tensors = {0}, scalars = {0};
@@ -368,7 +421,7 @@ static void add_backward(Arena *arena, Buffer *out, const OperatorPlan *plan, co
         LIST_PUSH(
             arena, &call,
             arena_printf(arena, "%s=%s", argument->name, same ? argument->of : argument->name));
-        if (argument->use != ARGUMENT_GRADIENT) continue;
+        if (!is_result(argument)) continue;
         const char *result = argument->name;
         bool optional = is_optional_parameter(plan, argument->of);
         if (optional)
@@ -384,14 +437,7 @@ static void add_backward(Arena *arena, Buffer *out, const OperatorPlan *plan, co
     add_body(out, "_no_tangents", "()");
     for (int i = 0; i < launch->argument_count; i++) {
         const BackwardArgument *argument = &launch->arguments[i];
-        if (argument->use != ARGUMENT_GRADIENT) continue;
-        add_body(out, arena_printf(arena, "%s = ", argument->name),
-                 arena_printf(arena, "%s(%s%s)",
-                              indexed_is(plan->launch, argument->of) ? "_gradient_within"
-                                                                     : "_gradient_buffer",
-                              argument->of,
-                              argument->is_float32 ? ", accumulate=True, wanted=True"
-                                                   : ", wanted=True"));
+        if (is_result(argument)) add_result(arena, out, plan, argument, &scalars);
     }
     if (plan->grid) add_body(out, "grid = ", plan->grid);
     buffer_puts(out, offsets_check_text(arena, plan->launch, "grid", 4));
@@ -469,7 +515,7 @@ static void add_gradients(Arena *arena, Buffer *out, const OperatorPlan *plan) {
     push_grid(arena, &call, plan, false);
     int stride = 0;
     for (int i = 0; i < launch->argument_count; i++)
-        if (launch->arguments[i].use == ARGUMENT_GRADIENT)
+        if (is_result(&launch->arguments[i]))
             LIST_PUSH(arena, &gradients, launch->arguments[i].name);
     for (int i = 0; i < launch->argument_count; i++) {
         if (launch->arguments[i].use != ARGUMENT_UPSTREAM) continue;
@@ -501,6 +547,7 @@ static void add_gradients(Arena *arena, Buffer *out, const OperatorPlan *plan) {
         if (!plan->launch->passed[p]) continue;
         const char *name = parameter_at(plan, p)->name;
         const BackwardArgument *gradient = launch_argument(backward, ARGUMENT_GRADIENT, name);
+        if (!gradient) gradient = launch_argument(backward, ARGUMENT_KEPT, name);
         const char *text = gradient ? gradient->name : "None";
         if (gradient && is_optional_parameter(plan, name))
             text = arena_printf(arena, "None if %s is None else %s.to(%s.dtype)", name, text, name);

@@ -15,6 +15,7 @@
 #include "autodiff/module/module_launchers.h"
 #include "autodiff/plan/launch_plan.h"
 #include "autodiff/plan/wrappers.h"
+#include "autodiff/primal/scalars.h"
 #include "autodiff/state/saved_parameters.h"
 
 /// Whether the two say the same, whatever ends their lines.
@@ -207,22 +208,28 @@ static const char *space_of(Arena *arena, const char *path) {
     return buffer_text(&space);
 }
 
-/// Tensors whose numbers an operator takes.
+/// Tensors whose numbers an operator takes: their gradients lack a part.
 static void note_numbers(ModuleWriter *writer, const LaunchPlan *plan) {
     Arena *arena = writer->arena;
     for (int p = 0; p < plan->kernel->parameter_count; p++) {
-        const char *name = plan->backward->kernel->function->parameters[p].name;
-        bool is_of_tensor = false;
+        const Parameter *parameter = &plan->backward->kernel->function->parameters[p];
+        const LaunchSite *site = NULL;
         for (LIST_EACH(int, i, writer->module->launches)) {
-            const LaunchSite *site = &writer->module->launches.items[i];
-            bool is_own = site->kernel == plan->kernel;
-            is_of_tensor |= is_own && launch_tensor(arena, writer->module, site, p).text;
+            const LaunchSite *other = &writer->module->launches.items[i];
+            bool is_own = other->kernel == plan->kernel;
+            if (is_own && launch_tensor(arena, writer->module, other, p).text) site = other;
         }
-        if (is_of_tensor)
-            LIST_PUSH(arena, &writer->notes,
-                      arena_printf(arena,
-                                   "`%s` of `%.*s` has no gradient: an operator takes a number.",
-                                   name, STR_ARGS(plan->kernel->name)));
+        if (!site) continue;
+        const char *note =
+            arena_printf(arena, "`%s` of `%.*s` has no gradient: an operator takes a number.",
+                         parameter->name, STR_ARGS(plan->kernel->name));
+        LIST_PUSH(arena, &writer->notes, note);
+        bool is_asked = parameter_is_float_scalar(parameter) && !plan->backward->is_partial;
+        if (is_asked && writer->diagnostics)
+            diagnose(writer->diagnostics, DIAGNOSTIC_GRADIENT_NUMBER_OF_TENSOR,
+                     snapshot_range(writer->snapshot, site->range),
+                     "`%s` of `%.*s` has no gradient: an operator takes a number", parameter->name,
+                     STR_ARGS(plan->kernel->name));
     }
 }
 

@@ -302,7 +302,7 @@ static bool hands_on(const ModuleWriter *writer, const Item *item, const Map *ca
 
 typedef struct ReturnedSearch {
     const Source *source;
-    Map nested;  // names of functions and classes that the function defines
+    Map functions, classes;  // names of those that the function defines
     bool is_returned, is_found;
 } ReturnedSearch;
 
@@ -315,7 +315,9 @@ static bool visit_nested(void *context, SyntaxNode node) {
     ReturnedSearch *search = context;
     SyntaxKind kind = node_kind(node);
     if (kind != SYNTAX_FUNCTION && kind != SYNTAX_CLASS) return true;
-    map_set(&search->nested, node_text(search->source, node_field(node, "name")), search);
+    // of a class what a call gives is an object of it
+    Map *names = kind == SYNTAX_CLASS ? &search->classes : &search->functions;
+    map_set(names, node_text(search->source, node_field(node, "name")), search);
     return false;
 }
 
@@ -331,8 +333,10 @@ static bool visit_returned(void *context, SyntaxNode node) {
         search->is_found = inner.is_found;
         return false;
     }
-    bool is_nested = kind == SYNTAX_IDENTIFIER && !is_callee(node) &&
-                     map_has(&search->nested, node_text(search->source, node));
+    Str name = node_text(search->source, node);
+    bool is_nested =
+        kind == SYNTAX_IDENTIFIER && (map_has(&search->classes, name) ||
+                                      (map_has(&search->functions, name) && !is_callee(node)));
     search->is_found = search->is_returned && (kind == SYNTAX_LAMBDA || is_nested);
     return true;
 }
@@ -340,7 +344,9 @@ static bool visit_returned(void *context, SyntaxNode node) {
 /// Whether what a call of the item gives is, or holds, a function that it defines: `square = make(2)`.
 static bool makes_functions(const ModuleWriter *writer, const Item *item) {
     if (!item->function) return false;
-    ReturnedSearch search = {.source = writer->module->source, .nested = map_new(writer->arena)};
+    ReturnedSearch search = {.source = writer->module->source,
+                             .functions = map_new(writer->arena),
+                             .classes = map_new(writer->arena)};
     syntax_walk(item->function->body, visit_nested, &search);
     syntax_walk(item->function->body, visit_returned, &search);
     return search.is_found;

@@ -173,13 +173,95 @@ def test_followed(name: str, wrapper: str, tmp_path: Path, interpreter: Worker) 
     assert np.allclose(result.gradients[0], expected, atol=1e-5)  # type: ignore[arg-type]
 
 
+HELD = """@triton.jit
+def half_kernel(x_ptr, o_ptr, n, BLOCK: tl.constexpr):
+    i = 2 * tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    tl.store(o_ptr + i, x * x, mask=i < n)
+
+
+def launcher(x, y):
+    o = y.clone()
+    half_kernel[(1,)](x, o, x.numel(), BLOCK=16)
+    return o
+
+
+def twice(x, y):
+    o = torch.empty_like(x)
+    square_kernel[(triton.cdiv(x.numel(), 16),)](y, o, x.numel(), BLOCK=16)
+    half_kernel[(1,)](x, o, x.numel(), BLOCK=16)
+    return o
+"""
+
+
+def test_operators_of_what_an_output_held(tmp_path: Path, interpreter: Worker) -> None:
+    """What a kernel leaves of a tensor stays in the operator's result, and has its gradient."""
+    text = module_of(tmp_path / "kernels.py", HELD, "triton_op")
+    x, y = (np.linspace(-1, 1, 21), np.linspace(1, 2, 21))
+    upstream = np.cos(np.arange(21))
+    written = np.arange(21) % 2 == 0
+    for name, of_y in (("launcher", 1), ("twice", (1 + y) * np.exp(y))):
+        result = call_function(
+            text, name, [x, y], wrt=[0, 1], grad_outputs=[upstream], worker=interpreter
+        )
+        held = y if name == "launcher" else y * np.exp(y)
+        assert np.allclose(result.outputs[0], np.where(written, x * x, held))
+        assert np.allclose(result.gradients[0], np.where(written, 2 * x * upstream, 0))
+        assert np.allclose(result.gradients[1], np.where(written, 0, of_y * upstream))
+
+
+def test_operators_say_which_numbers_have_no_gradient(tmp_path: Path) -> None:
+    """A number that is read off a tensor: its gradient is missing, so the exit status is 1."""
+    path = tmp_path / "kernels.py"
+    path.write_text(
+        HEAD
+        + """@triton.jit
+def scale_kernel(x_ptr, y_ptr, scale, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + i, tl.load(x_ptr + i, mask=i < n) * scale, mask=i < n)
+
+
+def scaled(x, alpha):
+    y = torch.empty_like(x)
+    scale_kernel[(triton.cdiv(x.numel(), 16),)](x, y, alpha.item(), x.numel(), BLOCK=16)
+    return y
+"""
+    )
+    run = tad("--backward", "--no-proof", "--wrapper", "triton_op", path)
+    assert run.returncode == 1
+    assert (
+        "warning[gradient-number-of-tensor] `scale` of `scale_kernel` has no gradient" in run.stderr
+    )
+    run = tad("--backward", "--no-proof", "--wrapper", "triton_op", "--wrt", "x_ptr", path)
+    assert run.returncode == 0, run.stderr
+
+
+def test_operators_look_at_views(tmp_path: Path, interpreter: Worker) -> None:
+    """A flat kernel that gets a view with gaps reads between its elements: the operator says so, as a Function does."""
+    text = module_of(tmp_path / "kernels.py", FOLLOWED["named"], "triton_op")
+    text += "\n\ndef of_a_view(x):\n    return launcher(x[:, :3])\n"
+    x = np.linspace(-1, 1, 24).reshape(4, 6)
+    with pytest.raises(Exception, match="reads between the elements of a view"):
+        call_function(
+            text, "of_a_view", [x], wrt=[0], grad_outputs=[np.ones((4, 3))], worker=interpreter
+        )
+
+
 def test_operators_end_forward_mode(tmp_path: Path, interpreter: Worker) -> None:
     """PyTorch takes the forward-mode derivative of an operator to be 0: within such a level it raises."""
     text = module_of(tmp_path / "kernels.py", FOLLOWED["named"], "triton_op")
-    text += "\n\ntorch.autograd.forward_ad._current_level = 0\n"
+    text += """
+
+def within_a_level(x):
+    torch.autograd.forward_ad._current_level = 0
+    try:
+        return launcher(x)
+    finally:
+        torch.autograd.forward_ad._current_level = -1
+"""
     x = np.linspace(-1, 1, 37, dtype=np.float32)
     with pytest.raises(Exception, match="a kernel launch has no forward-mode derivatives"):
-        call_function(text, "launcher", [x], worker=interpreter)
+        call_function(text, "within_a_level", [x], worker=interpreter)
 
 
 @pytest.mark.parametrize("wrapper", ["autograd", "triton_op"])

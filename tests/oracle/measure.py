@@ -283,6 +283,7 @@ class Measurement:
         once = "once_differentiable" in str(error)
         # PyTorch's own refusal of what it refuses for its own operations, too.
         once = once or "modified by an inplace operation" in str(error)
+        once = once or "no autograd formula was registered" in str(error)
         where = f"{Path(last.filename).name}:{last.lineno}"
         outcome = "loud" if ours or once else "exception"
         if isinstance(error, AttributeError) and last.filename == "<string>":

@@ -22,6 +22,65 @@ def apply() -> None:
         TensorDescriptor.__post_init__ = lambda self: None  # it only checks, and asks for that
     if not hasattr(torch, "compiler"):
         torch.compiler = Compiler()  # type: ignore[assignment]
+    if not hasattr(torch.library, "triton_op"):
+        torch.library.triton_op = triton_op
+        torch.library.wrap_triton = lambda kernel: kernel
+
+
+def triton_op(name: str, *, mutates_args: object) -> object:
+    """torch.library.triton_op: an operator that nobody compiles."""
+    return lambda function: Operator(name, function)
+
+
+def refuse(ctx: object, *gradients: object) -> None:
+    """The gradient of an operator that has none."""
+    raise RuntimeError("no autograd formula was registered")
+
+
+class Operator:
+    """What triton_op makes of a function. As there, results are new memory, and arguments stay as they are."""
+
+    def __init__(self, name: str, function: object):
+        self.name, self.function = name, function
+        self.register_autograd(refuse, setup_context=lambda ctx, inputs, output: None)
+
+    def register_autograd(self, backward: object, /, *, setup_context: object) -> None:
+        """The gradient: `setup_context(ctx, inputs, output)`, then `backward(ctx, *gradients)`."""
+        import torch
+
+        def forward(ctx: object, *inputs: object) -> object:
+            output = self.run(*inputs)
+            setup_context(ctx, inputs, output)
+            return output
+
+        members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+        self.generated = type("Generated", (torch.autograd.Function,), members)
+
+    def run(self, *inputs: object) -> object:
+        """The function itself, with results and arguments looked at."""
+        import torch
+
+        tensors = [t for t in inputs if isinstance(t, torch.Tensor)]
+        before = [t.clone() for t in tensors]
+        with torch.no_grad():
+            output = self.function(*inputs)
+        for tensor, old in zip(tensors, before, strict=True):
+            if not torch.equal(torch.nan_to_num(tensor), torch.nan_to_num(old)):
+                raise RuntimeError(f"{self.name} writes to an argument")
+        results = output if isinstance(output, tuple) else (output,)
+        places = [t.untyped_storage().data_ptr() for t in (*tensors, *results) if t.numel()]
+        new = [t.untyped_storage().data_ptr() for t in results if t.numel()]
+        if any(places.count(place) > 1 for place in new):
+            raise RuntimeError(f"{self.name} returns memory that has another name")
+        return output
+
+    def __call__(self, *inputs: object) -> object:
+        import torch
+
+        asks = any(isinstance(t, torch.Tensor) and t.requires_grad for t in inputs)
+        if asks and torch.is_grad_enabled():
+            return self.generated.apply(*inputs)
+        return self.run(*inputs)
 
 
 class Compiler:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import drawn, sample_seed
 from tests.oracle.collect import collected
-from tests.oracle.generate import KINDS
+from tests.oracle.generate import KINDS, generated
 from tests.oracle.pool import Judged, run_cases
 
 HERE = Path(__file__).parent
@@ -48,6 +48,16 @@ def test_no_silently_wrong_gradient(kind: str, pytestconfig: pytest.Config) -> N
     assert not faults, (
         f"{said}\nAgain, with the files kept: tests/oracle/run --only {faults[0].case.name}"
     )
+
+
+def test_operators(pytestconfig: pytest.Config) -> None:
+    """The same launchers as operators, of which more are left out: nothing is wrong without a word."""
+    seed = sample_seed(pytestconfig)
+    cases = [generated(kind, number) for kind in KINDS for number in range(SAMPLE)]
+    some = drawn(cases, SHARE, seed and f"{seed} operators")
+    found = run_cases(some, flags=("--wrapper", "triton_op"))
+    faults = "\n".join(f"{j.key}: {j.verdict}: {j.reason}" for j in found if j.is_fault)
+    assert not faults, f"{faults}\nAgain: tests/oracle/run --only ... --wrapper triton_op"
 
 
 def test_most_is_right(pytestconfig: pytest.Config) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.oracle.case import Case
-from tests.oracle.generate import control, indices, memory, naming, shapes, strangers, values
+from tests.oracle.generate import control, hosts, indices, memory, naming, shapes, strangers, values
 from tests.oracle.generate.maker import Maker
 
 KINDS: dict[str, Callable[[Maker], None]] = {
@@ -31,6 +31,9 @@ KINDS: dict[str, Callable[[Maker], None]] = {
     "uses": shapes.uses,
     "strangers": strangers.strangers,
     "tiles": shapes.tiles,
+    "crossings": hosts.crossings,
+    "modes": hosts.modes,
+    "makers": hosts.makers,
 }
 
 

@@ -130,6 +130,50 @@ static const Poly *turned_step(const StoredSearch *coverage, const Poly *step, c
     return onwards;
 }
 
+static bool is_other_side(const StoredSearch *coverage, const MaskCut *a, const MaskCut *b) {
+    const Poly *zero = poly_constant(coverage->arena, 0);
+    for (int i = 0; i < coverage->count; i++)
+        if (!poly_equal(a->weights[i], poly_subtract(coverage->arena, zero, b->weights[i])))
+            return false;
+    return has_weights(coverage, a);
+}
+
+/// Whether a cut is the lower end of an index that another one ends: `index >= least`.
+static bool cut_is_from_below(const StoredSearch *coverage, const MaskCut *cut) {
+    bool is_below = false;
+    for (int i = 0; i < coverage->cut_count; i++)
+        is_below = is_below || is_other_side(coverage, cut, &coverage->cuts[i]);
+    for (int i = 0; i < coverage->count && is_below; i++)
+        is_below = poly_is_nonnegative(
+            coverage->arena,
+            poly_subtract(coverage->arena, poly_constant(coverage->arena, 0), cut->weights[i]));
+    return is_below;
+}
+
+/// Of an index that begins at `least`, the length from there on. No element, where that is below 0: then lanes begin later than the
+/// address does.
+static bool begin_at_least(StoredSearch *coverage, const MaskCut *cut, const Poly *step, bool *done,
+                           const char **length, ElementRanges *cover) {
+    Arena *arena = coverage->arena;
+    for (int i = 0; i < coverage->cut_count; i++) {
+        const MaskCut *below = &coverage->cuts[i];
+        if (done[i] || !is_other_side(coverage, below, cut) || cut_is_vacuous(coverage, below))
+            continue;
+        done[i] = true;
+        const Poly *least = poly_subtract(arena, poly_constant(arena, 1), below->bound);
+        const char *text = factor_text(coverage, least);
+        int64_t number;
+        bool is_known = poly_is_constant(least, &number) && number >= 0;
+        if (!text || (!is_known &&
+                      !add_range(cover, "0", arena_printf(arena, "min(max(%s + 1, 0), 1)", text))))
+            return false;
+        *length = arena_printf(arena, "max(%s - %s, 0)", *length, text);
+        cover->base = poly_add(arena, cover->base, poly_multiply(arena, step, least));
+        return true;  // of two such ends the further one counts: nothing is said of the other
+    }
+    return true;
+}
+
 /// The range that the cuts from `first` on with the same digits leave.
 static bool range_of_cuts(StoredSearch *coverage, int first, bool *done, ElementRanges *cover) {
     const MaskCut *cut = &coverage->cuts[first];
@@ -154,6 +198,7 @@ static bool range_of_cuts(StoredSearch *coverage, int first, bool *done, Element
             length = arena_printf(coverage->arena, "min(%s, %s)", length, bound);
         is_met = is_met || reaches;
     }
+    if (!begin_at_least(coverage, cut, chain.step, done, &length, cover)) return false;
     const Poly *step = turned_step(coverage, chain.step, cut->bound, cover);
     bool is_whole = strcmp(length, poly_text(coverage, cut->bound)) == 0;
     if (step != chain.step && !is_whole) {  // from the end on: all of it counts, or nothing
@@ -169,9 +214,15 @@ static bool range_of_cuts(StoredSearch *coverage, int first, bool *done, Element
 static bool cover_ranges(StoredSearch *coverage, ElementRanges *cover) {
     bool done[STORED_MOST_CUTS] = {false};
     for (int i = 0; i < coverage->cut_count; i++) {
-        if (done[i] || cut_is_vacuous(coverage, &coverage->cuts[i])) continue;
+        if (done[i] || cut_is_vacuous(coverage, &coverage->cuts[i]) ||
+            cut_is_from_below(coverage, &coverage->cuts[i]))
+            continue;
         if (!range_of_cuts(coverage, i, done, cover)) return false;
     }
+    for (int i = 0; i < coverage->cut_count; i++)  // a second lower end of an index
+        if (!done[i] && cut_is_from_below(coverage, &coverage->cuts[i]) &&
+            !cut_is_vacuous(coverage, &coverage->cuts[i]))
+            return false;
     for (int i = 0; i < coverage->count; i++) {
         const StoredDigit *digit = &coverage->digits[i];
         int64_t number;

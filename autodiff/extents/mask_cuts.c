@@ -127,6 +127,10 @@ static bool add_mask(StoredSearch *coverage, Value *mask, bool is_denied, const 
         return add_mask(coverage, a, is_denied, inner, rank - 1, steps);
     case OP_BROADCAST_TO:
         return add_mask(coverage, a, is_denied, lanes + rank - a->type.rank, a->type.rank, steps);
+    case OP_INVERT:
+    case OP_LOGICAL_NOT:
+        return mask->type.element.code == DTYPE_INT1 &&
+               add_mask(coverage, a, !is_denied, lanes, rank, steps);
     case OP_LT:
         return is_denied ? add_cut(coverage, b, a, true, lanes, rank)
                          : add_cut(coverage, a, b, false, lanes, rank);

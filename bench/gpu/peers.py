@@ -368,6 +368,9 @@ CASES = [
     ("layouts", "flip_flat", of(BF), None, "1", lambda x: x.flip(1), (37, 700), (16384, 4096)),
     ("layouts", "pad_rows", of(BF), [3, 5], "1", lambda x, a, b: F.pad(x, (a, b)), (37, 700), (16384, 4096)),
     ("layouts", "patch_rows", lambda m, n: [rand(m, 3, n, n)], None, "1", patch_pixels, (3, 56), (256, 224)),
+    ("layouts", "conv_taps", lambda m, n: [rand(4, m, n), rand(n, 4)], None, "11", conv_time, (70, 150), (4096, 2048)),
+    ("layouts", "average_tiles", lambda m, n: [planes(m, n)], None, "1", lambda x: F.avg_pool2d(x, 2), (3, 18), (64, 128)),
+    ("layouts", "laplace_flat", lambda m, n: [planes(m, n)], None, "1", five_points, (3, 17), (64, 128)),
     ("layouts", "take_rows", lambda m, n: [rand(m, n), ids(m, m)], None, "10", lambda x, i: x[i], (370, 70), (16384, 4096)),
 ]
 

@@ -233,3 +233,74 @@ def test_rows_that_are_turned_over(columns: int, tmp_path: Path, interpreter: Wo
     read = min(-(-columns // 16) * 16, 37)
     want = 2 * given * (upstream * (np.arange(37) + 1) * (np.arange(37) < read))[:, ::-1]
     np.testing.assert_allclose(found[0], want, rtol=1e-6)
+
+
+PADDED = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x, y, N, NO, left, B: tl.constexpr):
+    row = tl.program_id(0)
+    o = tl.program_id(1) * B + tl.arange(0, B)
+    c = o - left
+    a = tl.load(x + row * N + c, mask=(c >= 0) & (c < N), other=0.0)
+    tl.store(y + row * NO + o, a * a, mask=o < NO)
+
+
+def run(x, left, right):
+    M, N = x.shape
+    NO = N + left + right
+    y = torch.empty(M, NO)
+    k[(M, triton.cdiv(NO, 8))](x, y, N, NO, left, B=8)
+    return y
+"""
+
+
+@pytest.mark.parametrize(("left", "right"), [(2, 3), (0, 0), (-2, 5), (3, -4), (-1, -1)])
+def test_rows_that_begin_later(left: int, right: int, tmp_path: Path, interpreter: Worker) -> None:
+    """All of a row is stored from `left` on; nothing is known of a row that begins in front of the lanes."""
+    text = proved_module(tmp_path, PADDED)
+    assert "(0, min(max(left + 1, 0), 1))," in text
+    assert "(1, max(min(min(programs_[1] * B, N + left), NO) - left, 0))," in text
+    random = np.random.default_rng(12)
+    given, upstream = random.uniform(-1, 1, (3, 21)), random.uniform(-1, 1, (3, 21 + left + right))
+    found = call_function(
+        text, "run", [given, left, right], wrt=[0], grad_outputs=[upstream], worker=interpreter
+    ).gradients
+    want = np.zeros_like(given)
+    for c in range(21):
+        if 0 <= c + left < upstream.shape[1]:
+            want[:, c] = 2 * given[:, c] * upstream[:, c + left]
+    np.testing.assert_allclose(found[0], want, rtol=1e-6)
+
+
+BESIDE = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(a, b, y, NA, NB, B: tl.constexpr):
+    row = tl.program_id(0)
+    c = tl.program_id(1) * B + tl.arange(0, B)
+    first = c < NA
+    p = tl.load(a + row * NA + c, mask=first, other=0.0)
+    q = tl.load(b + row * NB + c - NA, mask=(c >= NA) & (c < NA + NB), other=0.0)
+    tl.store(y + row * (NA + NB) + c, tl.where(first, p * p, q * q), mask=c < NA + NB)
+
+
+def run(a, b):
+    M, NA = a.shape
+    NB = b.shape[1]
+    y = torch.empty(M, NA + NB)
+    k[(M, triton.cdiv(NA + NB, 8))](a, b, y, NA, NB, B=8)
+    return y
+"""
+
+
+def test_rows_side_by_side_are_stored_whole(tmp_path: Path) -> None:
+    text = proved_module(tmp_path, BESIDE)
+    assert "(1, min(min(programs[1] * B, NA), NA + NB)), (NA, programs[0])]" in text
+    assert "(1, max(min(programs[1] * B, NA + NB) - NA, 0))," in text

@@ -463,3 +463,76 @@ def take_rows(x, idx):
     y = torch.empty(idx.numel(), D, device=x.device, dtype=x.dtype)
     take_rows_kernel[(idx.numel(), triton.cdiv(D, 1024))](x, idx, y, D, BLOCK=1024)
     return y
+
+
+@triton.jit
+def conv_taps_kernel(x_ptr, w_ptr, y_ptr, T, C, BLOCK: tl.constexpr):
+    """Causal depthwise convolution of (B, T, C), four taps written out: a program for a token."""
+    b = tl.program_id(0)
+    t = tl.program_id(1)
+    c = tl.program_id(2) * BLOCK + tl.arange(0, BLOCK)
+    m = c < C
+    p = x_ptr + (b * T + t) * C + c
+    x0 = tl.load(p - 3 * C, mask=m & (t >= 3), other=0.0).to(tl.float32)
+    x1 = tl.load(p - 2 * C, mask=m & (t >= 2), other=0.0).to(tl.float32)
+    x2 = tl.load(p - C, mask=m & (t >= 1), other=0.0).to(tl.float32)
+    x3 = tl.load(p, mask=m, other=0.0).to(tl.float32)
+    w0 = tl.load(w_ptr + c * 4, mask=m, other=0.0).to(tl.float32)
+    w1 = tl.load(w_ptr + c * 4 + 1, mask=m, other=0.0).to(tl.float32)
+    w2 = tl.load(w_ptr + c * 4 + 2, mask=m, other=0.0).to(tl.float32)
+    w3 = tl.load(w_ptr + c * 4 + 3, mask=m, other=0.0).to(tl.float32)
+    tl.store(y_ptr + (b * T + t) * C + c, x0 * w0 + x1 * w1 + x2 * w2 + x3 * w3, mask=m)
+
+
+def conv_taps(x, w):
+    B, T, C = x.shape
+    y = torch.empty_like(x)
+    conv_taps_kernel[(B, T, triton.cdiv(C, 1024))](x, w, y, T, C, BLOCK=1024)
+    return y
+
+
+@triton.jit
+def average_tiles_kernel(x_ptr, y_ptr, H, W, OH, OW, BH: tl.constexpr, BW: tl.constexpr):
+    """Mean of 2 by 2 pixels, written out: a tile of the smaller picture."""
+    plane = tl.program_id(2)
+    oh = tl.program_id(0) * BH + tl.arange(0, BH)
+    ow = tl.program_id(1) * BW + tl.arange(0, BW)
+    m = (oh[:, None] < OH) & (ow[None, :] < OW)
+    base = x_ptr + plane * H * W + (2 * oh[:, None]) * W + 2 * ow[None, :]
+    s = tl.load(base, mask=m, other=0.0).to(tl.float32)
+    s += tl.load(base + 1, mask=m, other=0.0).to(tl.float32)
+    s += tl.load(base + W, mask=m, other=0.0).to(tl.float32)
+    s += tl.load(base + W + 1, mask=m, other=0.0).to(tl.float32)
+    tl.store(y_ptr + plane * OH * OW + oh[:, None] * OW + ow[None, :], s * 0.25, mask=m)
+
+
+def average_tiles(x):
+    N, C, H, W = x.shape
+    OH, OW = H // 2, W // 2
+    y = torch.empty(N, C, OH, OW, device=x.device, dtype=x.dtype)
+    grid = (triton.cdiv(OH, 16), triton.cdiv(OW, 64), N * C)
+    average_tiles_kernel[grid](x, y, H, W, OH, OW, BH=16, BW=64)
+    return y
+
+
+@triton.jit
+def laplace_flat_kernel(x_ptr, y_ptr, H, W, n, BLOCK: tl.constexpr):
+    """Five points, a lane for a pixel."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    m = i < n
+    w = i % W
+    h = (i // W) % H
+    c = tl.load(x_ptr + i, mask=m, other=0.0).to(tl.float32)
+    left = tl.load(x_ptr + i - 1, mask=m & (w > 0), other=0.0).to(tl.float32)
+    right = tl.load(x_ptr + i + 1, mask=m & (w < W - 1), other=0.0).to(tl.float32)
+    up = tl.load(x_ptr + i - W, mask=m & (h > 0), other=0.0).to(tl.float32)
+    down = tl.load(x_ptr + i + W, mask=m & (h < H - 1), other=0.0).to(tl.float32)
+    tl.store(y_ptr + i, up + down + left + right - 4 * c, mask=m)
+
+
+def laplace_flat(x):
+    N, C, H, W = x.shape
+    y = torch.empty_like(x)
+    n = x.numel()
+    laplace_flat_kernel[(triton.cdiv(n, 1024),)](x, y, H, W, n, BLOCK=1024)
+    return y

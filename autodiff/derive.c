@@ -6,6 +6,7 @@
 #include "analysis/ir/ir_verify.h"
 #include "autodiff/addresses/quotients.h"
 #include "autodiff/arguments.h"
+#include "autodiff/blocks/digit_loops.h"
 #include "autodiff/blocks/free_blocks.h"
 #include "autodiff/blocks/program_order.h"
 #include "autodiff/extents/fills.h"
@@ -228,8 +229,8 @@ static void try_joined(Arena *arena, const Kernel *kernel, const Function *forwa
     BackwardOptions joining = options ? *options : (BackwardOptions){0};
     int loops = 0;
     region_walk(forward->body, visit_loop, &loops);
-    bool any =
-        loops > 1 || function_has_inner_digits(forward) || function_has_split_digits(forward);
+    bool any = loops > 1 || function_has_inner_digits(forward) ||
+               function_has_split_digits(forward) || function_divides_in_loops(forward);
     if (joining.joins_loops || !any) return;
     joining.joins_loops = true;
     Variant joined;

@@ -10,6 +10,7 @@
 #include "autodiff/addresses/quotients.h"
 #include "autodiff/arguments.h"
 #include "autodiff/atomics/one_element.h"
+#include "autodiff/blocks/digit_loops.h"
 #include "autodiff/blocks/whole_rows.h"
 #include "autodiff/extents/fills.h"
 #include "autodiff/finiteness/guard.h"
@@ -126,6 +127,7 @@ static void pass_join_loops(Differentiation *state) {
     if (!state->options || !state->options->joins_loops) return;
     loops_join(state);
     if (inner_digits_open(state) || function_join_digits(state->primal)) state->joins.any = true;
+    if (digit_loops_open(state->arena, state->primal)) state->joins.any = true;
     if (!state->joins.any) return;
     function_simplify(state->primal);
     function_share(state->primal);

@@ -206,17 +206,44 @@ static bool visit_total(void *context, Op *op) {
     return true;
 }
 
+/// A value that a loop carries.
+typedef struct NestSum {
+    const Op *loop;
+    int index;
+} NestSum;
+
+static Value *carried_at_first(NestSum carried) {
+    return carried.loop->operands[3 + carried.index];
+}
+
+/// Where loops around a loop only hand on what it carries: as the outermost of them has it.
+static NestSum carried_by_nest(NestSum carried) {
+    for (;;) {
+        const Value *first = carried_at_first(carried),
+                    *result = carried.loop->results[carried.index];
+        const Op *outer = !first->op && first->region ? first->region->parent : NULL;
+        if (!outer || outer->code != OP_FOR || first->index == 0) return carried;
+        const Region *body = outer->regions[0];
+        int index = first->index - 1;
+        if (region_terminator(body)->operands[index] != result || !is_used_once(body, first) ||
+            !is_used_once(body, result))
+            return carried;
+        carried = (NestSum){outer, index};
+    }
+}
+
 /// Whether a loop adds up tiles of the block, from 0 on, and all that is done with them is to sum their lanes.
 static bool sums_lanes(BlockSum *sum, const Op *loop, int carry) {
     Blocks *blocks = sum->blocks;
     const Region *body = loop->regions[0];
     const Value *argument = body->arguments[1 + carry];
     bool is_used = is_used_once(body, argument);
+    const NestSum whole = carried_by_nest((NestSum){loop, carry});
     if (!is_used || blocks->origins.items[sum->origin].kind != ORIGIN_LOOP ||
-        !is_zero(loop->operands[3 + carry]) ||
+        !is_zero(carried_at_first(whole)) ||
         !adds_tiles(sum, region_terminator(body)->operands[carry], argument, 0))
         return false;
-    TotalUses uses = {.sum = sum, .total = loop->results[carry]};
+    TotalUses uses = {.sum = sum, .total = whole.loop->results[whole.index]};
     region_walk(blocks->function->body, visit_total, &uses);
     if (uses.is_other || !uses.sums.count) return false;
     for (LIST_EACH(int, i, uses.sums)) map_set_pointer(&blocks->summed, uses.sums.items[i], sum);

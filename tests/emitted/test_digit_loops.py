@@ -1,0 +1,42 @@
+"""Loops that walk several rows as one, where a gradient would need atomics: a loop over rows around one for each."""
+
+from __future__ import annotations
+
+import json
+
+from tests.emitted.plan import ROOT, tad
+
+FILE = ROOT / "tests" / "emitted" / "kernels" / "digit_loops.py"
+# The gradients that programs add to with atomics.
+ATOMICS = {
+    "groups": 0,
+    "both_digits": 0,
+    "summed_weights": 0,
+    "shifted_behind": 1,  # what lies behind the mask counts: there would be more of it
+    "asks_for_a_place": 1,
+}
+
+
+def test_rows_have_sums_of_their_own() -> None:
+    report = json.loads(tad("--check", "--grad", "--format", "json", FILE).stdout)
+    found = {kernel["name"]: (kernel["status"], kernel["atomics"]) for kernel in report["kernels"]}
+    assert found == {kernel: ("proved", count) for kernel, count in ATOMICS.items()}
+
+
+# What a person would write: the weight of a channel is one number, and its gradient a sum in registers.
+CHANNELS = """
+            for row in range(per_group):
+                offset_1 = row * hw
+                channel = offset + row
+                w = tl.load(w_ptr + channel)
+"""
+
+
+def test_channels_of_a_group_are_a_loop() -> None:
+    text = tad("--backward", f"{ROOT}/bench/gpu/style/more.py:group_norm_kernel").stdout
+    backward = text[text.index("def group_norm_kernel_backward") :].split("class ")[0]
+    assert CHANNELS in backward
+    assert "for at in range(0, hw, BLOCK):" in backward
+    assert "atomic" not in backward
+    assert backward.count("tl.store(dx_ptr") == 1
+    assert "block, warps = _row_block(BLOCK, hw, x_ptr, dy_ptr, sums=4" in text

@@ -9,9 +9,8 @@
 bool expressions_alike(const Value *a, const Value *b, const Value *of_a, const Value *of_b);
 
 /// Pairs of values of two expressions that stand for each other: the variables of two nests of loops.
-enum { MOST_TWINS = 8 };
 typedef struct Twins {
-    const Value *a[MOST_TWINS], *b[MOST_TWINS];
+    const Value *a[LOOPS_MOST_NESTED], *b[LOOPS_MOST_NESTED];
     int count;
 } Twins;
 

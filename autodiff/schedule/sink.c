@@ -39,10 +39,10 @@ typedef struct NestPair {
 
 /// Whether the loops around `early` and `late`, up to two that stand beside each other, have the same ranges.
 static bool nests_match(const Op *early, const Op *late, NestPair *nests) {
-    Op *from[MOST_TWINS], *into[MOST_TWINS];
+    Op *from[LOOPS_MOST_NESTED], *into[LOOPS_MOST_NESTED];
     int depth = 0;
     do {
-        if (depth == MOST_TWINS) return false;
+        if (depth == LOOPS_MOST_NESTED) return false;
         from[depth] = loop_around(depth ? from[depth - 1] : early);
         into[depth] = loop_around(depth ? into[depth - 1] : late);
         if (!from[depth] || !into[depth]) return false;

@@ -97,10 +97,6 @@ void host_decide(Host *host, HostInput *input, HostInputKind kind) {
 void host_want(Host *host, const HostValue *value, HostInputKind kind) {
     if (value->kind == HOST_INPUT) host_decide(host, value->input, kind);
     if (value->kind != HOST_OPERATION) return;
-    // float(n) is one of a whole number as well
-    bool converts = value->operation == HOST_OP_FLOAT || value->operation == HOST_OP_INT ||
-                    value->operation == HOST_OP_BOOL;
-    if (converts) return;
     for (int i = 0; i < value->count; i++) host_want(host, value->items[i], kind);
 }
 

@@ -240,23 +240,54 @@ static void try_joined(Arena *arena, const Kernel *kernel, const Function *forwa
         *variant = joined;
 }
 
-/// All that may need fewer atomics than one kernel in the forward's schedule.
-static void variant_improve(Arena *arena, const Kernel *kernel, const Function *forward,
-                            const BackwardOptions *options, bool keeps, Variant *variant) {
-    if (variant->result.atomics)
-        variant_split(arena, kernel, forward, options, keeps, false, variant);
-    if (variant->result.atomics) try_tiles(arena, kernel, forward, options, keeps, variant);
-    if (variant->result.atomics) variant_flatten(arena, kernel, forward, options, keeps, variant);
-    if (variant->result.atomics) try_joined(arena, kernel, forward, options, variant);
-    variant_find_whole_rows(arena, kernel, forward, options, keeps, variant);
-}
-
 static Variant variant_copy(Arena *arena, const Variant *variant) {
     Variant copy = *variant;
     copy.result.gradients = ARENA_ARRAY(arena, Gradient, copy.result.gradient_count + 1);
     for (int i = 0; i < copy.result.gradient_count; i++)
         copy.result.gradients[i] = variant->result.gradients[i];
     return copy;
+}
+
+static bool launch_has_large_shares(const BackwardLaunch *launch) {
+    for (int i = 0; i < launch->argument_count; i++)
+        if (launch->arguments[i].has_large) return true;
+    return false;
+}
+
+/// Whether programs keep apart as much as they read.
+static bool has_large_shares(const Variant *variant) {
+    bool found = !variant->part_count && launch_has_large_shares(&variant->launch);
+    for (int i = 0; i < variant->part_count && !found; i++)
+        found = launch_has_large_shares(&variant->parts[i].launch);
+    return found;
+}
+
+/// Owners where there are any: what programs would keep apart as large shares is in no memory then. `alone`: the one kernel.
+static void prefer_owners(Arena *arena, const Kernel *kernel, const Function *forward,
+                          const BackwardOptions *options, bool keeps, const Variant *alone,
+                          Variant *variant) {
+    for (int joins = 0; joins < 2 && has_large_shares(variant); joins++) {
+        Variant own = variant_copy(arena, alone);
+        if (joins)
+            try_joined(arena, kernel, forward, options, &own);
+        else
+            try_tiles(arena, kernel, forward, options, keeps, &own);
+        if (!own.result.atomics && !has_large_shares(&own)) *variant = own;
+    }
+}
+
+/// All that may need fewer atomics than one kernel in the forward's schedule.
+static void variant_improve(Arena *arena, const Kernel *kernel, const Function *forward,
+                            const BackwardOptions *options, bool keeps, Variant *variant) {
+    const Variant alone = variant_copy(arena, variant);
+    if (variant->result.atomics)
+        variant_split(arena, kernel, forward, options, keeps, false, variant);
+    if (!variant->result.atomics)
+        prefer_owners(arena, kernel, forward, options, keeps, &alone, variant);
+    if (variant->result.atomics) try_tiles(arena, kernel, forward, options, keeps, variant);
+    if (variant->result.atomics) variant_flatten(arena, kernel, forward, options, keeps, variant);
+    if (variant->result.atomics) try_joined(arena, kernel, forward, options, variant);
+    variant_find_whole_rows(arena, kernel, forward, options, keeps, variant);
 }
 
 void variant_attempt(Arena *arena, void (*run)(void *context, Variant *variant), void *context,

@@ -346,7 +346,7 @@ def test_programs_that_take_turns_with_tiles_are_derived_as_one_a_tile() -> None
     } == {
         "in_groups": ("proved", 0),
         "of_batches": ("proved", 0),
-        "by_another_number": ("proved", 2),
+        "by_another_number": ("proved", 0),
         "with_what_was_before": ("proved", 0),
     }
     module = tad("--backward", "--no-proof", file).stdout

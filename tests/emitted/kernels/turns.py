@@ -50,7 +50,7 @@ def of_batches(a, b, c, M, N, K, B: tl.constexpr):
 
 @triton.jit
 def by_another_number(a, b, c, M, N, K, B: tl.constexpr, PROGRAMS: tl.constexpr):
-    """Nothing here says that there is a program for each of the first tiles: atomics."""
+    """Nothing here says that there is a program for each of the first tiles: each keeps what it adds apart."""
     across = tl.cdiv(N, B)
     tiles = tl.cdiv(M, B) * across
     for tile in range(tl.program_id(0), tiles, PROGRAMS):

@@ -198,7 +198,7 @@ static const HostValue *attribute(Host *host, HostFrame *frame, SyntaxNode node)
         const char *dotted = arena_printf(host->arena, "%s%s", input->name, suffix);
         void *assigned = map_get(&host->attributes, str_from(dotted));
         if (assigned) return assigned;
-        if (input->kind == INPUT_UNDECIDED)
+        if (host_may_be_tensor(input))
             host_decide(host, input, torch_tells_tensor(name) ? INPUT_TENSOR : INPUT_OBJECT);
         if (input->kind == INPUT_OBJECT || input->kind == INPUT_DTYPE)
             return input_member(host, input, suffix);
@@ -473,7 +473,7 @@ static const HostValue *method(Host *host, HostFrame *frame, SyntaxNode node, Sy
     }
     if (self->kind == HOST_UNKNOWN) return self;
     HostCall call = host_call_arguments(host, frame, node);
-    if (self->kind == HOST_INPUT && self->input->kind == INPUT_UNDECIDED)
+    if (self->kind == HOST_INPUT && host_may_be_tensor(self->input))
         host_decide(host, self->input, torch_tells_tensor(name) ? INPUT_TENSOR : INPUT_OBJECT);
     const HostValue *result = NULL;
     if (host_is_tensor_like(self))

@@ -70,7 +70,7 @@ static void learn_operands(Host *host, HostOperation operation, const HostValue 
         if (integers || beside_size)
             host_want(host, sides[i], INPUT_INT);
         else if (beside_float || operation == HOST_OP_DIVIDE)
-            host_want(host, sides[i], INPUT_FLOAT);
+            host_guess(host, sides[i], INPUT_FLOAT);
     }
 }
 

@@ -99,9 +99,21 @@ static void choose_text(Host *host, const KernelUse *use, HostInput *input) {
     host->is_changed = true;
 }
 
+/// The first input of a sum or product that may be a tensor; NULL: there is none.
+static HostInput *first_open(const HostValue *value) {
+    if (value->kind == HOST_INPUT) return host_may_be_tensor(value->input) ? value->input : NULL;
+    HostInput *first = NULL;
+    for (int i = 0; value->kind == HOST_OPERATION && i < value->count && !first; i++)
+        first = first_open(value->items[i]);
+    return first;
+}
+
 static const HostValue *settle(Host *host, int index, const HostValue *value) {
     const FunctionDefinition *kernel = host->launch->kernel;
     HostInputKind kind = use_of(host, index).kind;
+    HostInput *open =
+        kind == INPUT_TENSOR && value->kind == HOST_OPERATION ? first_open(value) : NULL;
+    if (open) host_decide(host, open, INPUT_TENSOR);
     if (value->kind == HOST_INPUT || value->kind == HOST_OPERATION) {
         bool scalar = kind != INPUT_TENSOR && kind != INPUT_UNDECIDED;
         if (value->kind == HOST_INPUT && kind != INPUT_UNDECIDED)

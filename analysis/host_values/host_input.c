@@ -71,8 +71,10 @@ bool host_flag_bit(Host *host) {
 static void set_int(HostInput *input, int64_t value) { input->constant = constant_of_int(value); }
 
 void host_decide(Host *host, HostInput *input, HostInputKind kind) {
-    if (input->kind != INPUT_UNDECIDED) return;
+    bool is_corrected = input->is_guess && kind == INPUT_TENSOR;
+    if (input->kind != INPUT_UNDECIDED && !is_corrected) return;
     input->kind = kind;
+    input->is_guess = false;
     host->is_changed = true;
     switch (kind) {
     case INPUT_INT:
@@ -92,6 +94,19 @@ void host_decide(Host *host, HostInput *input, HostInputKind kind) {
     case INPUT_DTYPE: input->dtype = DTYPE_FLOAT32; break;
     default: break;
     }
+}
+
+void host_guess(Host *host, const HostValue *value, HostInputKind kind) {
+    if (value->kind == HOST_INPUT && value->input->kind == INPUT_UNDECIDED) {
+        host_decide(host, value->input, kind);
+        value->input->is_guess = true;
+    }
+    if (value->kind != HOST_OPERATION) return;
+    for (int i = 0; i < value->count; i++) host_guess(host, value->items[i], kind);
+}
+
+bool host_may_be_tensor(const HostInput *input) {
+    return input->kind == INPUT_UNDECIDED || input->is_guess;
 }
 
 void host_want(Host *host, const HostValue *value, HostInputKind kind) {

@@ -7,6 +7,10 @@
 // host_input.c: what comes from outside
 HostInput *host_input(Host *host, const char *name);
 void host_decide(Host *host, HostInput *input, HostInputKind kind);
+/// Whether nothing but an operator beside a number has decided on its kind.
+bool host_may_be_tensor(const HostInput *input);
+/// The undecided inputs that the value is made of seem to be of that kind: one that proves to be a tensor becomes one.
+void host_guess(Host *host, const HostValue *value, HostInputKind kind);
 /// The undecided inputs that the value is made of are integers (used as a size, a count, an index) or of the kind given.
 void host_want(Host *host, const HostValue *value, HostInputKind kind);
 /// The next flag of the policy's variant: an input of two values takes one of them by it, another flag for each.

@@ -132,3 +132,42 @@ def test_offsets_past_31_bits_at_a_launch(workspace: Workspace, count: int) -> N
     assert [d["severity"] for d in found] == ["warning"] * (count > 32768)
     said = f"an offset comes to {(count - 1) * 65536} at a launch of the file"
     assert all(said in d["message"] for d in found)
+
+
+GUESSED = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scale_kernel(o_ptr, factor, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    o = tl.load(o_ptr + i, mask=i < n)
+    tl.store(o_ptr + i, o * factor, mask=i < n)
+
+
+def beside_a_number(x, scale):
+    o = x * 2.0
+    scale_kernel[(triton.cdiv(x.numel(), 64),)](o, scale * 1.5, x.numel(), BLOCK=64)
+    return o
+
+
+def of_two(x, scale):
+    o = 1.0 - x
+    scale_kernel[(triton.cdiv(o.numel(), 64),)](o, 1.0 / scale, o.numel(), BLOCK=64)
+    return o
+
+
+def doubled(x, scale):
+    o = x + x
+    scale_kernel[(triton.cdiv(o.numel(), 64),)](o, scale / 2, o.numel(), BLOCK=64)
+    return o
+"""
+
+
+def test_what_is_computed_with_a_number_may_be_a_tensor(workspace: Workspace) -> None:
+    """A pointer of the launch, or a method of tensors, says more than a number beside it; `scale` stays a number."""
+    workspace.write({"kernels.py": GUESSED})
+    shown = workspace.tad("--dump", "launches", "kernels.py").stdout
+    assert shown.count("o_ptr = computed[x.shape[0], x.shape[1]]") == 3
+    assert len(re.findall(r"factor = .*scale.*  # [0-9.]+\n", shown)) == 3

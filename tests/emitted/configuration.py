@@ -27,6 +27,8 @@ CONFIGURATIONS = {
     "stride_cb=735, stride_cm=35, stride_cn=1, BLOCK_M=16, BLOCK_N=16, BLOCK_K=16, grid=(2, 3, 2)",
     "matmul:matmul_descriptor_kernel": "# tad: M=24, N=20, K=40, a_ptr=f32[M, K], b_ptr=f32[K, N], "
     "c_ptr=f32[M, N], BLOCK_M=16, BLOCK_N=16, BLOCK_K=16, grid=(2, 2)",
+    "own_slices:parts_of_rows": "# tad: B=2, T=5, K=4, V=10, q=f32[B, T, K], v=f32[B, T, V], y=f32[2, B, T, V], "
+    "ends=i32[3], BK=2, BV=8, REVERSE=True, IS_VARLEN=False, grid=(2, 2, 2)",
     "state_space:selective_scan_kernel": "# tad: B=2, T=5, C=10, N=4, x_ptr=f32[B, T, C], dt_ptr=f32[B, T, C], "
     "A_ptr=f32[C, N], B_ptr=f32[B, T, N], C_ptr=f32[B, T, N], D_ptr=f32[C], y_ptr=f32[B, T, C], N_CHANNELS=10, "
     "N_STATE=4, BLOCK_D=8, grid=(2, 2)",

@@ -89,11 +89,6 @@ enum {
     NUMBER_MOST_DIGITS = 10,
     /// Texts that a kernel compares a parameter with, such as "left" and "right". Beyond: some are not tried.
     LAUNCH_MOST_TEXTS = 8,
-    /// Numbers that a launcher multiplies for a size. Beyond: nothing is said of the product.
-    PRODUCT_MOST_FACTORS = 12,
-    /// Digits of an address in the order of another one's, and loops around the store. Beyond: the order of the forward stays.
-    ORDER_MOST_PLACES = 6,
-    ORDER_MOST_TAPS = 3,
     /// Conditions that a launch decides, under each of which a kernel's accesses are looked at. Of others a case knows nothing.
     FLAGS_MOST = 3,
     /// Tensors of one call to chunk, split or unbind. Beyond: a value that is not known.

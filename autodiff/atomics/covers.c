@@ -118,8 +118,10 @@ bool launches_pass_product(const Differentiation *state, const Poly *whole, cons
     return launches.count > 0;
 }
 
+enum { MOST_FACTORS = 12 };  // that host code multiplies for a size. Beyond: nothing is said of it
+
 typedef struct PassedFactors {
-    const HostValue *items[PRODUCT_MOST_FACTORS];
+    const HostValue *items[MOST_FACTORS];
     int count;
 } PassedFactors;
 
@@ -127,7 +129,7 @@ static bool add_factors(PassedFactors *factors, const HostValue *value) {
     if (!value) return false;
     if (is_operation(value, HOST_OP_MULTIPLY))
         return add_factors(factors, value->items[0]) && add_factors(factors, value->items[1]);
-    if (factors->count == PRODUCT_MOST_FACTORS) return false;
+    if (factors->count == MOST_FACTORS) return false;
     factors->items[factors->count++] = value;
     return true;
 }

@@ -360,6 +360,13 @@ const char *turns_grid_text(Arena *arena, const LaunchPlan *plan, const Backward
                         is_each ? "" : ", ", is_each ? "" : launch->turns_step);
 }
 
+const char *turns_grid_statement(Arena *arena, const BackwardLaunch *launch, const char *name,
+                                 const char *grid, int indent) {
+    const char *items[] = {grid, launch->turns_end, launch->turns_step};
+    int count = strcmp(launch->turns_step, "1") == 0 ? 2 : 3;
+    return call_lines(arena, arena_printf(arena, "%s = _all_turns", name), items, count, indent);
+}
+
 /// `rows=(BLOCK_K, None, K, (a_ptr,))`: the forward's size, the axis of the grid, how many there are, and the tensors.
 static const char *role_text(Arena *arena, const BackwardLaunch *launch, BlockRole role,
                              const char *keyword) {

@@ -11,6 +11,9 @@
 #include "autodiff/rewrite/copying.h"
 #include "autodiff/rewrite/rewrite.h"
 
+enum { MOST_TAPS = 3 };    // loops around a statement. Beyond: likewise
+enum { MOST_PLACES = 6 };  // digits of an address. Beyond: the order of the forward stays
+
 /// A digit of the output's number, `number // low % extent`, in the order of the input's.
 typedef struct OrderedPlace {
     const Poly *low, *extent;  // extent NULL: as many as there are
@@ -28,11 +31,11 @@ typedef struct Ordering {
     Arena *arena;
     Op *store;
     Value *number;
-    OrderedPlace places[ORDER_MOST_PLACES];
+    OrderedPlace places[MOST_PLACES];
     int count;
-    OrderedPlace idle[ORDER_MOST_PLACES];  // digits that the address does not depend on
+    OrderedPlace idle[MOST_PLACES];  // digits that the address does not depend on
     int idle_count;
-    Op *taps[ORDER_MOST_TAPS];  // loops around the statement, from outside
+    Op *taps[MOST_TAPS];  // loops around the statement, from outside
     int tap_count;
     bool sums;            // several digits of the output read one element
     const Poly *base;     // what is added to the digits
@@ -110,9 +113,9 @@ static bool turn_place(Ordering *ordering, OrderedPlace *place) {
 
 /// Which digits of the output's number the address has, and which it has not. False where it is not made of them.
 static bool find_places(Ordering *ordering) {
-    DigitStep steps[ORDER_MOST_PLACES];
+    DigitStep steps[MOST_PLACES];
     Arena *arena = ordering->arena;
-    int count = digits_read_steps(arena, ordering->store, steps, ORDER_MOST_PLACES, &ordering->base,
+    int count = digits_read_steps(arena, ordering->store, steps, MOST_PLACES, &ordering->base,
                                   &ordering->number, &ordering->parameter);
     if (count < 2) return false;
     const Poly *low = poly_constant(arena, 1);
@@ -222,8 +225,8 @@ static bool is_shifted(const Ordering *ordering, Value *value, const OrderedPlac
     Arena *arena = ordering->arena;
     const Poly *by = poly_constant(arena, 0), *low, *extent;
     const Op *op = value->op;
-    for (int steps = 0;
-         op && (op->code == OP_ADD || op->code == OP_SUB) && steps < ORDER_MOST_PLACES; steps++) {
+    for (int steps = 0; op && (op->code == OP_ADD || op->code == OP_SUB) && steps < MOST_PLACES;
+         steps++) {
         int side = op->operands[1]->type.rank ? 0 : 1;
         if (op->operands[side]->type.rank || (op->code == OP_SUB && side == 0)) return false;
         const Poly *added = value_poly(arena, op->operands[side]);
@@ -413,7 +416,7 @@ static bool visit_digit(void *context, Op *op) {
 
 typedef struct AlikeLoads {
     const Ordering *ordering;
-    DigitStep steps[ORDER_MOST_PLACES];
+    DigitStep steps[MOST_PLACES];
     int count;
     LIST(Op *) loads;
     LIST(Value *) parameters;
@@ -423,12 +426,11 @@ typedef struct AlikeLoads {
 static bool visit_load(void *context, Op *op) {
     AlikeLoads *alike = context;
     Arena *arena = alike->ordering->arena;
-    DigitStep steps[ORDER_MOST_PLACES];
+    DigitStep steps[MOST_PLACES];
     const Poly *base;
     Value *parameter = NULL;
     if (op->code != OP_LOAD || digits_number(arena, op, &parameter) != alike->ordering->number ||
-        digits_steps(arena, op, steps, ORDER_MOST_PLACES, &base) != alike->count ||
-        !poly_is_zero(base))
+        digits_steps(arena, op, steps, MOST_PLACES, &base) != alike->count || !poly_is_zero(base))
         return true;
     for (int i = 0; i < alike->count; i++)
         if (!poly_equal(steps[i].weight, alike->steps[i].weight) ||
@@ -442,8 +444,7 @@ static bool visit_load(void *context, Op *op) {
 
 static void find_alike(AlikeLoads *alike) {
     const Ordering *ordering = alike->ordering;
-    alike->count =
-        digits_steps(ordering->arena, ordering->store, alike->steps, ORDER_MOST_PLACES, NULL);
+    alike->count = digits_steps(ordering->arena, ordering->store, alike->steps, MOST_PLACES, NULL);
     if (alike->count < 0) return;
     region_walk(ordering->state->backward->body, visit_load, alike);
 }
@@ -507,7 +508,7 @@ static Op *open_sum(Builder *b, const SumLoop *sum_loop, Value **sum, bool is_la
 
 /// The loops over all that reads one element. The innermost one's region in `inside`; the sum behind all of them, which is the outermost's.
 static Value *open_sums(Ordering *ordering, Builder *inside, Value **carried) {
-    SumLoop all[2 * ORDER_MOST_PLACES + ORDER_MOST_TAPS];
+    SumLoop all[2 * MOST_PLACES + MOST_TAPS];
     Map taps = map_new(ordering->arena);
     int count = 0;
     for (int i = 0; i < ordering->tap_count; i++)
@@ -635,10 +636,10 @@ static void reorder(Ordering *ordering) {
 
 /// The loops around the statement, from outside.
 static bool find_taps(Ordering *ordering) {
-    Op *inner[ORDER_MOST_TAPS];
+    Op *inner[MOST_TAPS];
     for (Region *region = ordering->store->parent; region->parent;
          region = region->parent->parent) {
-        if (ordering->tap_count == ORDER_MOST_TAPS) return false;
+        if (ordering->tap_count == MOST_TAPS) return false;
         inner[ordering->tap_count++] = region->parent;
     }
     for (int i = 0; i < ordering->tap_count; i++)

@@ -54,7 +54,8 @@ def test_a_norm_sums_four_numbers_behind_its_loop() -> None:
     run = tad("--backward", f"{STYLE}/unseen.py:instance_norm_kernel")
     assert "gradients proved" in run.stderr
     text = run.stdout
-    text = text[text.index("def instance_norm_kernel_backward") : text.index("class ")]
+    text = text[text.index("def instance_norm_kernel_backward(") :]
+    text = text[: text.index("@triton.jit")]  # another kernel is for rows that a block holds
     for name in ("db_1 += dy\n", "dmean -= dx\n", "drstd += dy_scaled * difference\n"):
         assert name in text
     assert text.count("tl.sum(") == 4 and " += tl.sum(dy" not in text

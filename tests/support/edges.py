@@ -340,6 +340,12 @@ def long_number(name: str, n: int) -> str:
     return stages(name, 2).replace("n, 2, B=16", f"n, {'1' * n}, B=16")
 
 
+def compared(name: str, n: int) -> str:
+    """A parameter that the kernel compares with so many texts, and no launch passes."""
+    steps = [f"if MODE == 'text{i}':\n        x = x * {i + 2}.0" for i in range(n)]
+    return kernel(name, [OFFSETS, LOAD, *steps, STORE], "MODE: tl.constexpr")
+
+
 def flags(name: str, n: int) -> str:
     steps = [f"if F{i}:\n        o = o + {i}" for i in range(n)]
     return kernel(name, [OFFSETS, *steps, LOAD, STORE], numbered("F{i}: tl.constexpr", n))
@@ -348,6 +354,7 @@ def flags(name: str, n: int) -> str:
 EDGES = {
     "LAUNCH_MOST_VALUES": stages,
     "NUMBER_MOST_DIGITS": long_number,
+    "LAUNCH_MOST_TEXTS": compared,
     "FLAGS_MOST": flags,
     "MASK_MOST_TERMS": mask_parts,
     "TYPE_MAX_RANK": rank,

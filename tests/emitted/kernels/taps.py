@@ -10,7 +10,7 @@
 # case: {"class": "taps", "call": "m.run_around_some(x)", "inputs": {"x": [37]}}
 # case: {"class": "taps", "call": "m.run_shifted_by(x, 3)", "inputs": {"x": [37]}}
 # case: {"class": "taps", "call": "m.run_shifted_by(x, -3)", "inputs": {"x": [37]}}
-# case: {"class": "taps", "call": "m.run_causal_tile(x, w)", "inputs": {"x": [2, 19, 5], "w": [5, 4]}}
+# case: {"class": "taps", "call": "m.run_causal_tile(x, w)", "inputs": {"x": [2, 19, 5], "w": [5, 3]}}
 
 import torch
 import triton
@@ -279,17 +279,17 @@ def run_two_columns_on(x):
 
 
 @triton.jit
-def causal_tile(x, w, y, n, D: tl.constexpr, W: tl.constexpr, BT: tl.constexpr, BD: tl.constexpr):
+def causal_tile(x, w, y, n, D: tl.constexpr, BT: tl.constexpr, BD: tl.constexpr):
     """Both ends of the rows are one mask, which is spread over the columns."""
     d = tl.program_id(0) * BD + tl.arange(0, BD)
     t = tl.program_id(1) * BT + tl.arange(0, BT)
     b = tl.program_id(2)
     total = tl.zeros([BT, BD], dtype=tl.float32)
-    for i in tl.static_range(W):
-        row = t + i - (W - 1)
+    for i in tl.static_range(3):
+        row = t + i - 2
         mask = ((row >= 0) & (row < n))[:, None] & (d < D)[None, :]
         read = tl.load(x + (b * n + row)[:, None] * D + d[None, :], mask=mask, other=0.0)
-        total += read * tl.load(w + d * W + i, mask=d < D, other=0.0)[None, :]
+        total += read * tl.load(w + d * 3 + i, mask=d < D, other=0.0)[None, :]
     tl.store(
         y + (b * n + t)[:, None] * D + d[None, :],
         total * tl.sigmoid(total),
@@ -300,7 +300,7 @@ def causal_tile(x, w, y, n, D: tl.constexpr, W: tl.constexpr, BT: tl.constexpr, 
 def run_causal_tile(x, w):
     B, n, D = x.shape
     y = torch.empty_like(x)
-    causal_tile[(triton.cdiv(D, 4), triton.cdiv(n, 8), B)](x, w, y, n, D, w.shape[1], 8, 4)
+    causal_tile[(triton.cdiv(D, 4), triton.cdiv(n, 8), B)](x, w, y, n, D, 8, 4)
     return y
 
 

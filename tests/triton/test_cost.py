@@ -14,6 +14,7 @@ import math
 import os
 import re
 import subprocess
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,13 +27,18 @@ from tests.triton.compile import CompiledKernel, CompileFailure, compile_kernel
 
 BIN = Path(os.environ.get("TAD_BIN", ROOT / "build")).resolve()
 ENOUGH = 50  # kernels whose launch is counted in the compiled text
-EACH = 6  # kernels; all of them take some minutes
-# What a kernel asks for twice is loaded once; in the second both loops have one iteration. A product with zeros is
-# none: the first state of linear attention.
+EACH = 6  # kernels; all of them take some minutes, and differ nowhere else (450 of them, 2026-11-29)
+# What a kernel asks for twice is loaded once, also in two loops of one iteration, and what a flag leaves without a
+# reader is not loaded. A product with zeros is none: the first state of linear attention.
 JOINED = {
+    "flags:blocks_of_two_sizes": {"read": (576, 192)},
     "in_place:read_then_replaced": {"read": (48, 32)},
-    "softmax:online_softmax_kernel": {"read": (1536, 768)},
+    "layer_norm:layer_norm_kernel": {"read": (1920, 1536)},
     "linear_attention:linear_attention_kernel": {"dot_flop": (73728, 61440)},
+    "mixed:branch_by_constexpr": {"read": (128, 64)},
+    "mixed:unrolled_promotion": {"read": (320, 256)},
+    "names:parameters_move": {"read": (512, 256)},
+    "softmax:online_softmax_kernel": {"read": (1536, 768)},
 }
 TRITON_TYPES = {"f16": "fp16", "f32": "fp32", "f64": "fp64"}
 BYTES = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "f16": 2, "bf16": 2, "f32": 4, "f64": 8}
@@ -178,7 +184,8 @@ def runner() -> Iterator[Runner]:
 
 
 def test_bytes_and_flops_are_those_of_the_compiler(runner: Runner) -> None:
-    found = {key: compare(key, runner) for key in [*JOINED, *PROVABLE[::EACH]]}
+    drawn = [key for key in PROVABLE if zlib.crc32(key.encode()) % EACH == 0]
+    found = {key: compare(key, runner) for key in [*JOINED, *drawn]}
     told = {key: differences for key, differences in found.items() if differences is not None}
     assert {key: differences for key, differences in told.items() if differences} == JOINED
     assert len(told) >= ENOUGH

@@ -1,4 +1,4 @@
-"""On a CUDA machine: backwards of linear attention, short convolutions and running sums, beside flash-linear-attention's.
+"""On a CUDA machine: backwards of linear attention, short convolutions and sums beside flash-linear-attention's own.
 
     tad-lsp --backward bench/gpu/style/linear.py -o DIR/linear_backward.py
     python bench/gpu/linear.py DIR PEERS [--before FOLDER]
@@ -133,7 +133,8 @@ def main():
     parser.add_argument("peers")
     parser.add_argument("--before")
     options = parser.parse_args()
-    sys.path.append(options.peers)
+    # In place of this folder, whose kernels.py has the name of a package that the peers import.
+    sys.path[0] = options.peers
     modules = {"derived": module(options.folder, "derived")}
     if options.before:
         modules["derived before"] = module(options.before, "before")

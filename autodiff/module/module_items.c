@@ -39,8 +39,19 @@ static bool is_of_parameter(const Source *source, SyntaxNode node) {
     return false;
 }
 
+/// A type in quotes (`args: "Options | None"`): the names in it.
+static void mention_quoted(NameCollector *collector, SyntaxNode node) {
+    Str text = node_text(collector->source, node);
+    for (size_t at = 0, size; at < text.size; at += size + 1) {
+        for (size = 0; at + size < text.size && byte_is_word(text.data[at + size]);) size++;
+        if (size) map_set(&collector->item->mentions, (Str){text.data + at, size}, collector);
+    }
+}
+
 static bool visit_mention(void *context, SyntaxNode node) {
     NameCollector *collector = context;
+    if (node_kind(node) == SYNTAX_STRING && node_kind(node_parent(node)) == SYNTAX_TYPE)
+        mention_quoted(collector, node);
     if (node_is_mention(node) && !is_of_parameter(collector->source, node))
         map_set(&collector->item->mentions, node_text(collector->source, node), collector);
     return true;

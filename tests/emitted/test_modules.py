@@ -808,3 +808,37 @@ def test_a_parameter_is_no_name_of_the_file(tmp_path: Path) -> None:
     assert "from settings" not in text
     source.write_text(SHADOWED.replace("    with torch.no_grad():", "    if True:"))
     assert "from settings import" in tad("--backward", "--no-proof", source).stdout
+
+
+QUOTED = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scaled_kernel(x, o, n, scale, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(o + i, tl.load(x + i, mask=i < n, other=0.0) * scale, mask=i < n)
+
+
+def scaled(x, options: "Options | None" = None):
+    o = torch.empty_like(x)
+    scale = 2.0 if options is None else options.scale
+    scaled_kernel[(triton.cdiv(x.numel(), 16),)](x, o, x.numel(), scale, BLOCK=16)
+    return o
+
+
+class Options:
+    scale = 3.0
+
+
+class Other:
+    pass
+"""
+
+
+def test_types_in_quotes_are_written(tmp_path: Path) -> None:
+    source = tmp_path / "quoted.py"
+    source.write_text(QUOTED)
+    text = tad("--backward", "--no-proof", source).stdout
+    assert "class Options:" in text and "class Other:" not in text

@@ -28,7 +28,8 @@ typedef struct HostInput {
         is_argument;  // of the launcher; otherwise made up because the host code is not understood there
     int argument;  // its position when it is one
     HostInputKind kind;
-    bool is_guess;  // only an operator beside a number has decided on it: what else it is asked has the last word
+    bool
+        is_guess;  // only an operator beside a number has decided on it: what else it is asked has the last word
     bool is_optional;               // None is possible: compared with None, or the default
     HostInputKind kind_when_given;  // of an optional one that is absent in this choice
     int rank;                       // of a tensor

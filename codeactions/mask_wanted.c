@@ -155,8 +155,6 @@ static MaskPart part_of(Wanting *wanting, Value *value, const Placing *placing) 
     return part;
 }
 
-static bool is_and(OpCode code) { return code == OP_AND || code == OP_LOGICAL_AND; }
-
 /// False where the mask is larger than anybody reads.
 static bool collect_parts(Wanting *wanting, Value *value, const Placing *placing,
                           MaskParts *parts) {
@@ -165,7 +163,7 @@ static bool collect_parts(Wanting *wanting, Value *value, const Placing *placing
     if (++wanting->steps > MOST_STEPS) return false;
     if (value_is_bool(value, &holds) && holds) return true;
     const Op *op = value->op;
-    if (op && is_and(op->code)) {
+    if (op && op_has(op->code, TRAIT_BOTH)) {
         for (int i = 0; i < 2; i++) {
             below = placing_widened(placing, value->type.rank, op->operands[i]->type.rank);
             if (!collect_parts(wanting, op->operands[i], &below, parts)) return false;

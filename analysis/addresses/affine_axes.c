@@ -760,7 +760,7 @@ static const Poly *shared_out(Analysis *analysis, const Op *loop, Value *id, Val
 static bool mask_ends(Analysis *analysis, const Value *mask, const Op *loop) {
     const Op *op = mask ? mask->op : NULL;
     if (!op) return false;
-    if (op->code == OP_AND || op->code == OP_LOGICAL_AND)
+    if (op_has(op->code, TRAIT_BOTH))
         return mask_ends(analysis, op->operands[0], loop) ||
                mask_ends(analysis, op->operands[1], loop);
     if (op->code == OP_EXPAND_DIMS || op->code == OP_BROADCAST_TO || op->code == OP_CAST)

@@ -123,7 +123,7 @@ static int mask_leaves(Value *mask, Op **leaves, bool *all) {
     for (int i = 0; i < part_count; i++) {
         Value *value = check_strip(parts[i]);
         Op *op = value ? value->op : NULL;
-        bool both = op && (op->code == OP_AND || op->code == OP_LOGICAL_AND || op->code == OP_MUL);
+        bool both = op && (op_has(op->code, TRAIT_BOTH) || op->code == OP_MUL);
         if (both && part_count + 2 <= MASK_MOST_PARTS) {
             for (int side = 0; side < 2; side++)
                 if (!is_among(op->operands[side], parts, part_count))

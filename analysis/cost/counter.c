@@ -220,7 +220,7 @@ static bool cut_by_mask(Counter *counter, LaneBox *box, const Value *mask, LaneA
     }
     const Op *op = mask->op;
     if (!op || depth > MASK_DEEPEST || mask->type.kind != TYPE_NUMBER) return false;
-    bool is_both = op->code == OP_LOGICAL_AND || op->code == OP_AND;
+    bool is_both = op_has(op->code, TRAIT_BOTH);
     if (is_both && dtype_class(mask->type.element) == CLASS_BOOL) {
         for (int i = 0; i < 2; i++) {
             LaneAxes side = lanes;

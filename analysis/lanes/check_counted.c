@@ -53,7 +53,7 @@ static unsigned axes_of_mask(Check *check, Value *mask, int rank, int depth) {
     bool is_spread = op->result_count != 1 || op->results[0]->type.rank != mask->type.rank;
     if (is_spread) return 0;
     if (op_is_ordering(op->code)) return axes_of_comparison(check, op, rank);
-    if (op->code != OP_AND && op->code != OP_LOGICAL_AND) return 0;
+    if (!op_has(op->code, TRAIT_BOTH)) return 0;
     unsigned left = axes_of_mask(check, op->operands[0], rank, depth + 1);
     unsigned right = axes_of_mask(check, op->operands[1], rank, depth + 1);
     return left && right ? left | right : 0;

@@ -213,7 +213,7 @@ static void collect_parts(BoundParts *parts, Value *mask, int depth) {
     const Value *value = check_strip(mask);
     const Op *op = value ? value->op : NULL;
     if (!op || depth == DEEPEST || parts->count == MASK_MOST_PARTS) return;
-    if (op->code == OP_AND || op->code == OP_LOGICAL_AND) {
+    if (op_has(op->code, TRAIT_BOTH)) {
         for (int side = 0; side < 2; side++) collect_parts(parts, op->operands[side], depth + 1);
         return;
     }

@@ -77,6 +77,7 @@ enum {
     TRAIT_COLLECTS = 1
         << 15,  // an atomic update that comes to the same in whatever order programs run
     TRAIT_PRODUCT = 1 << 16,  // a product of matrices: what it costs depends on its tiles
+    TRAIT_BOTH = 1 << 17,     // of two truths: that both hold
 };
 
 /// Where the bits of operands are in the result of an operation on whole numbers.

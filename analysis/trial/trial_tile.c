@@ -140,7 +140,7 @@ static bool element_value(const Op *op, double a, double b, double c, double *va
 /// What is known although one operand is not: `and` with what never holds.
 static const TrialTile *with_zeros(TrialPool *pool, const Op *op, const TrialTile *result,
                                    const TrialTile *const *operands) {
-    if (op->code != OP_AND && op->code != OP_LOGICAL_AND && op->code != OP_MUL) return result;
+    if (!op_has(op->code, TRAIT_BOTH) && op->code != OP_MUL) return result;
     for (int i = 0; i < 2; i++) {
         const TrialTile *tile = operands[i];
         if (!tile || tile->kind != TRIAL_NUMBER || !tile->data) continue;

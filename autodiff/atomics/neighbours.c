@@ -133,7 +133,7 @@ static void find_parts(ConditionParts *parts, Value *mask) {
     if (!mask) return;
     mask = unspread(mask);
     const Op *op = mask->op;
-    if (op && (op->code == OP_AND || op->code == OP_LOGICAL_AND)) {
+    if (op && op_has(op->code, TRAIT_BOTH)) {
         for (int i = 0; i < 2; i++) find_parts(parts, op->operands[i]);
         return;
     }

@@ -85,7 +85,7 @@ TapConditions tap_conditions(Arena *arena, Value *mask) {
     if (mask) LIST_PUSH(arena, &all, mask);
     for (int i = 0; i < all.count;) {
         const Op *op = all.items[i]->op;
-        if (!op || (op->code != OP_AND && op->code != OP_LOGICAL_AND)) {
+        if (!op || !op_has(op->code, TRAIT_BOTH)) {
             i++;
             continue;
         }

@@ -69,7 +69,7 @@ static bool mask_fails(Padding *padding, const Value *mask, int axis) {
     const Op *op = mask && axis >= 0 ? mask->op : NULL;
     if (!op || !op->result_count || padding->left-- <= 0 || padding->depth > DEEPEST) return false;
     if (compares_alike(padding, op, axis)) return true;
-    bool is_and = op->code == OP_AND || op->code == OP_LOGICAL_AND;
+    bool is_and = op_has(op->code, TRAIT_BOTH);
     if (!is_and && !moves_elements(op)) return false;
     padding->depth++;
     bool fails = false;

@@ -57,8 +57,8 @@ static bool condition_says(AskedNumber *question, const Value *condition, bool h
         question->left-- <= 0)
         return false;
     if (op->code == OP_LOGICAL_NOT) return condition_says(question, op->operands[0], !holds);
-    bool joins = holds ? op->code == OP_LOGICAL_AND || op->code == OP_AND
-                       : op->code == OP_LOGICAL_OR || op->code == OP_OR;
+    bool joins =
+        holds ? op_has(op->code, TRAIT_BOTH) : op->code == OP_LOGICAL_OR || op->code == OP_OR;
     if (joins)
         return condition_says(question, op->operands[0], holds) ||
                condition_says(question, op->operands[1], holds);

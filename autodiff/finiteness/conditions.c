@@ -74,7 +74,7 @@ bool op_joins_truths(const Op *op, bool is_or) {
     if (is_or) return op->code == OP_OR || op->code == OP_LOGICAL_OR;
     bool are_truths = op->code == OP_MUL && op->operands[0]->type.element.code == DTYPE_INT1 &&
                       op->operands[1]->type.element.code == DTYPE_INT1;
-    return op->code == OP_AND || op->code == OP_LOGICAL_AND || are_truths;
+    return op_has(op->code, TRAIT_BOTH) || are_truths;
 }
 
 static bool is_below_bound(const Value *value) {

@@ -381,7 +381,7 @@ typedef struct Conditions {
 } Conditions;
 
 static bool is_conjunction(OpCode code, bool holds) {
-    if (holds) return code == OP_AND || code == OP_LOGICAL_AND;
+    if (holds) return op_has(code, TRAIT_BOTH);
     return code == OP_OR || code == OP_LOGICAL_OR;
 }
 

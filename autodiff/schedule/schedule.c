@@ -156,15 +156,11 @@ static bool statement_is_private(Differentiation *state, const Accumulation *sta
     return sharing.is_private && !sharing_is_told(&sharing);
 }
 
-static bool is_both(const Op *op) {
-    return op && (op->code == OP_AND || op->code == OP_LOGICAL_AND);
-}
-
 /// `((i >= 0) & (i < n))[:, None]` as `(i >= 0)[:, None] & (i < n)[:, None]`, where each part says something of the tile by itself.
 static Value *mask_in_parts(Builder *b, Value *mask) {
     const Op *op = mask ? mask->op : NULL;
     const Op *both = op && op->code == OP_EXPAND_DIMS ? op->operands[0]->op : op;
-    if (!is_both(both)) return mask;
+    if (!both || !op_has(both->code, TRAIT_BOTH)) return mask;
     Value *parts[2];
     for (int i = 0; i < 2; i++) {
         parts[i] = both->operands[i];

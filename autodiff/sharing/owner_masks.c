@@ -39,7 +39,7 @@ static bool asks_for(const Value *mask, const Value *owner, int depth) {
     const Op *op = mask ? mask->op : NULL;
     if (mask == owner) return true;
     if (!op || depth > DEEPEST) return false;
-    bool is_and = op->code == OP_AND || op->code == OP_LOGICAL_AND;
+    bool is_and = op_has(op->code, TRAIT_BOTH);
     if (!is_and && !op_has(op->code, TRAIT_LAYOUT)) return false;
     for (int i = 0; i < (is_and ? 2 : 1); i++)
         if (asks_for(op->operands[i], owner, depth + 1)) return true;

@@ -181,6 +181,17 @@ TEST(what_moves_is_finite_and_shifts) {
     }
 }
 
+TEST(both_hold_where_each_does) {
+    int found = 0;
+    for (int code = 0; code < OP_COUNT; code++) {
+        if (!(op_rows[code].traits & TRAIT_BOTH)) continue;
+        found++;
+        CHECK(op_rows[code].zero == ZERO_ANY && operand_count((OpCode)code) == 2);
+        CHECK(op_rows[code].traits & (TRAIT_LOGICAL | TRAIT_INTEGERS));
+    }
+    CHECK(found == 2);
+}
+
 /// A trait that another one rests on comes with it, so that who asks for either finds the row.
 TEST(traits_rest_on_each_other) {
     int layouts = 0;
@@ -199,4 +210,5 @@ TEST(traits_rest_on_each_other) {
 }
 
 TEST_MAIN(TEST_ROW(what_a_row_promises_holds), TEST_ROW(no_finite_row_is_forgotten),
-          TEST_ROW(what_moves_is_finite_and_shifts), TEST_ROW(traits_rest_on_each_other))
+          TEST_ROW(what_moves_is_finite_and_shifts), TEST_ROW(both_hold_where_each_does),
+          TEST_ROW(traits_rest_on_each_other))

@@ -11,11 +11,14 @@ def environment(pid: int) -> bytes:
 
 
 def descendants(pid: int) -> list[int]:
-    """The process and all below it."""
+    """The process and all below it, less what ends while it is looked at."""
     found = [pid]
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            found += descendants(int(child))
+    try:
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            for child in (task / "children").read_text().split():
+                found += descendants(int(child))
+    except (FileNotFoundError, ProcessLookupError):  # a task that has ended
+        pass
     return found
 
 

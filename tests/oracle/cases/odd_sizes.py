@@ -26,7 +26,7 @@
 # case: {"class": "spellings", "call": "m.joined(x, y)", "inputs": {"x": [3, 5], "y": [3, 9]}}
 # case: {"class": "spellings", "call": "m.gated(q, k, v, g, None, True)", "inputs": {"q": [2, 5, 3], "k": [2, 5, 3], "v": [2, 5, 11], "g": [2, 5]}}
 # case: {"class": "spellings", "call": "m.gated(q, k, v, g, torch.tensor([0, 4, 4, 9]), False)", "inputs": {"q": [1, 9, 3], "k": [1, 9, 3], "v": [1, 9, 11], "g": [1, 9]}}
-# case: {"class": "spellings", "call": "m.gated(q.expand(2, 5, 3), k, v, g, None, False)", "inputs": {"q": [1, 5, 3], "k": [2, 5, 3], "v": [2, 5, 11], "g": [2, 5]}}
+# case: {"class": "spellings", "call": "m.gated(q.expand(2, 5, 3).contiguous(), k, v, g, None, False)", "inputs": {"q": [1, 5, 3], "k": [2, 5, 3], "v": [2, 5, 11], "g": [2, 5]}}
 # case: {"class": "spellings", "call": "m.gated(x, x, v, g, None, False)", "inputs": {"x": [2, 5, 3], "v": [2, 5, 11], "g": [2, 5]}}
 # case: {"class": "spellings", "call": "m.bytes_of(x)", "inputs": {"x": [3, 300]}}
 

@@ -156,6 +156,8 @@ static bool axis_asked(const Source *source, SyntaxNode list, int *axis) {
 }
 
 int host_argument_stride_axis(const HostLaunch *launch, int parameter, int tensor) {
+    int count = launch->argument_count;  // 0 where the evaluation has not come as far as the launch
+    if (tensor < 0 || tensor >= count || parameter < 0 || parameter >= count) return -1;
     const HostValue *value = launch->arguments[tensor].value;
     SyntaxNode node = argument_node(launch, parameter), name = argument_node(launch, tensor);
     if (node_is_null(node) || node_is_null(name) || !value || value->kind != HOST_TENSOR) return -1;

@@ -184,9 +184,9 @@ static const char *apart_range(Arena *arena, const LaunchPlan *plan, const char 
 /// Whether a launch passes the stride and the size of one axis of a tensor for a range: the tensor's own elements.
 static bool is_axis_of(Arena *arena, const HostLaunch *launch, int tensor, int step, int length) {
     int axis = host_argument_stride_axis(launch, step, tensor);
+    if (axis < 0 || length >= launch->argument_count) return false;
     const HostValue *of = launch->arguments[tensor].value, *size = launch->arguments[length].value;
-    if (axis < 0 || !size || !of || of->kind != HOST_TENSOR || axis >= of->tensor->rank)
-        return false;
+    if (!size || !of || of->kind != HOST_TENSOR || axis >= of->tensor->rank) return false;
     return strcmp(host_print(arena, size), host_print(arena, of->tensor->dims[axis])) == 0;
 }
 

@@ -249,6 +249,36 @@ def test_a_step_that_a_tuner_chooses_needs_no_text(tmp_path: Path) -> None:
         assert f"_check_steps({rows})" in text
 
 
+def test_a_launch_that_is_not_reached_says_nothing(tmp_path: Path) -> None:
+    """A launcher that is not understood up to its launch passes no strides that are known."""
+    path = tmp_path / "unreached.py"
+    path.write_text(
+        "import torch\nimport triton\nimport triton.language as tl\n\n\n"
+        "@triton.autotune([triton.Config({'B': 16, 'P': 64})], key=['n'])\n"
+        "@triton.jit\ndef merged(part, rows, columns, y, hop, n, parts, B: tl.constexpr, P: tl.constexpr):\n"
+        "    r = tl.program_id(0) * B + tl.arange(0, B)\n"
+        "    acc = tl.zeros((B,), dtype=tl.float32)\n"
+        "    for start in range(0, parts, P):\n"
+        "        c = start + tl.arange(0, P)\n"
+        "        inside = (r[:, None] < n) & (c[None, :] < parts)\n"
+        "        x = tl.load(part + r[:, None] * rows + c[None, :] * columns, mask=inside, other=0.0)\n"
+        "        acc += tl.sum(x * x, axis=1)\n"
+        "    tl.store(y + r * hop, acc, mask=r < n)\n\n\n"
+        "def merge(part, group=None):\n"
+        "    n, parts = part.shape\n"
+        "    y = torch.empty((n,), device=part.device)\n"
+        "    if group is None:\n        raise ValueError('none')\n"
+        "    mode = mode_of(group)\n"
+        "    if mode in (1, 2):\n        pass\n    else:\n        raise ValueError('no such mode')\n"
+        "    merged[lambda meta: (triton.cdiv(n, meta['B']),)](\n"
+        "        part, part.stride(0), part.stride(1), y, y.stride(0), n, parts)\n"
+        "    return y\n"
+    )
+    done = tad("--backward", "--no-proof", path, "-o", tmp_path / "written.py")
+    assert done.returncode in (0, 1), done.stderr
+    assert "class MergedFunction" in (tmp_path / "written.py").read_text()
+
+
 def plain_file(folder: Path) -> Path:
     """Rows that lie `hop` apart, without a launch."""
     parameters, body, *_ = KERNELS["plain"]

@@ -134,13 +134,40 @@ static bool is_ours(Str dotted) {
     return str_is(dotted, "triton") || str_starts(dotted, "triton.");
 }
 
+/// The module that everybody gives this name, for names whose own text was not found; empty: none.
+static Str usual_module(Str name) {
+    static const struct {
+        const char *name, *module;
+    } usual[] = {{"triton", "triton"},
+                 {"tl", "triton.language"},
+                 {"libdevice", "triton.language.extra.libdevice"},
+                 {"torch", "torch"},
+                 {"math", "math"}};
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (str_is(name, usual[i].name)) return str_from(usual[i].module);
+    return (Str){0};
+}
+
+/// A name that a notebook's cell takes from another cell.
+static ScopeEntry resolve_in_notebook(Str name) {
+    Str module = usual_module(name);
+    return module.size ? entry_external(module) : (ScopeEntry){.kind = SCOPE_OPAQUE, .name = name};
+}
+
+/// What a file imports that was not found. Packages have a file that imports Triton where there is one, and all others take it from there
+/// (`from package.compat import tl, triton`).
+static ScopeEntry resolve_not_found(ScopeEntry entry, Str whole) {
+    Str module = usual_module(entry.name);
+    if (is_ours(module)) return entry_external(module);
+    if (entry.level) return (ScopeEntry){.kind = SCOPE_OPAQUE, .name = entry.name, .dotted = whole};
+    return entry_external(whole);
+}
+
 static ScopeEntry import_follow(Arena *arena, ScopeEntry entry, int depth) {
     Str whole = dotted_join(arena, entry.dotted, entry.name);
     if (entry.level == 0 && is_ours(entry.dotted)) return entry_external(whole);
     const Resolver *resolver = entry.module ? entry.module->resolver : NULL;
-    if (!resolver || depth > IMPORT_DEPTH_LIMIT)
-        return entry.level ? (ScopeEntry){.kind = SCOPE_OPAQUE, .name = entry.name, .dotted = whole}
-                           : entry_external(whole);
+    if (!resolver || depth > IMPORT_DEPTH_LIMIT) return resolve_not_found(entry, whole);
     const Source *from = entry.module->source;
     const Module *found =
         entry.dotted.size || entry.level
@@ -157,13 +184,13 @@ static ScopeEntry import_follow(Arena *arena, ScopeEntry entry, int depth) {
     // `from package import module`
     const Module *below = resolver->resolve(resolver->context, from, whole, entry.level);
     if (below) return (ScopeEntry){.kind = SCOPE_MODULE, .module = below};
-    if (entry.level) return (ScopeEntry){.kind = SCOPE_OPAQUE, .name = entry.name, .dotted = whole};
+    if (entry.level) return resolve_not_found(entry, whole);
     // A script that lies in a package finds the file beside it; `from math import sqrt` is no such import.
     const Module *beside = resolver->resolve(resolver->context, from, entry.dotted, 1);
     ScopeEntry inner = {.kind = SCOPE_MISSING};
     if (beside && beside != entry.module) inner = resolve_at(arena, beside, entry.name, depth + 1);
     bool is_there = inner.kind == SCOPE_FUNCTION && inner.function->module == beside;
-    return is_there ? inner : entry_external(whole);
+    return is_there ? inner : resolve_not_found(entry, whole);
 }
 
 /// Whether this alternative of a name can be used: some spellings of a name exist only in some Triton releases.
@@ -178,20 +205,6 @@ static bool entry_is_known(ScopeEntry entry) {
     // Element types that Python itself has: `from triton.language import *` leaves them alone.
     if (str_is(name, "float") || str_is(name, "int") || str_is(name, "bool")) return false;
     return scope_find_operation(name) != OP_COUNT || dtype_from_name(name) != DTYPE_UNKNOWN;
-}
-
-/// A name that a notebook's cell takes from another cell: of modules it has the name that everybody gives them.
-static ScopeEntry resolve_in_notebook(Str name) {
-    static const struct {
-        const char *name, *module;
-    } usual[] = {{"triton", "triton"},
-                 {"tl", "triton.language"},
-                 {"libdevice", "triton.language.extra.libdevice"},
-                 {"torch", "torch"},
-                 {"math", "math"}};
-    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
-        if (str_is(name, usual[i].name)) return entry_external(str_from(usual[i].module));
-    return (ScopeEntry){.kind = SCOPE_OPAQUE, .name = name};
 }
 
 /// The file that a star imports from; NULL where it is Triton's, or was not found.

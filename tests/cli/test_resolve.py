@@ -123,6 +123,33 @@ def test_missing_module_is_no_error(workspace: Workspace) -> None:
     assert result.status == 0
 
 
+FROM_ELSEWHERE = {
+    "absolute": "from package.compat import tl, triton",
+    "relative": "from ..compat import HAS_TRITON, tl, triton",
+    "apart": "from package.compat import triton\nfrom package.language import tl",
+    "renamed": "from package.compat import tl as tl\nfrom package.compat import triton as triton",
+}
+
+
+@pytest.mark.parametrize("imports", FROM_ELSEWHERE.values(), ids=FROM_ELSEWHERE)
+def test_triton_from_a_file_that_is_not_there(workspace: Workspace, imports: str) -> None:
+    """Packages import Triton in one file, and take it from there; the names mean the same without that file."""
+    workspace.write({"pkg/sub/main.py": f"{imports}\n\n\n" + CLEAN.removeprefix(HEADER)})
+    result = workspace.tad("--check", "--grad", "pkg/sub/main.py", "-f", "json")
+    assert result.names == []
+    assert [kernel["status"] for kernel in result.json["kernels"]] == ["proved"]
+
+
+def test_other_names_from_a_file_that_is_not_there(workspace: Workspace) -> None:
+    """Nothing is known of `tl` under another name, or of a `tl` that a file which was found gives another meaning."""
+    body = CLEAN.removeprefix(HEADER)
+    workspace.write({"main.py": "from compat import language as tl, triton\n\n\n" + body})
+    assert not workspace.tad("--check", "--grad", "main.py", "-f", "json").json["kernels"]
+    workspace.write({"main.py": "from compat import tl, triton\n\n\n" + body})
+    workspace.write({"compat.py": "import triton\n\n\ndef tl(x):\n    return x\n"})
+    assert not workspace.tad("--check", "--grad", "main.py", "-f", "json").json["kernels"]
+
+
 def test_unreadable_module_is_no_error(workspace: Workspace) -> None:
     workspace.write({"main.py": caller("from helpers import twice"), "helpers.py": b"\0"})
     assert workspace.tad("--check", "main.py", "-f", "json").status == 0

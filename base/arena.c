@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -43,6 +46,13 @@ static void *checked_malloc(size_t size) {
         exit(2);
     }
     return block;
+}
+
+void arena_keep_freed(void) {
+#ifdef __GLIBC__
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+#endif
 }
 
 Arena *arena_new(void) { return arena_new_sized(ARENA_FIRST_CHUNK); }

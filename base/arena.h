@@ -8,6 +8,8 @@
 
 typedef struct Arena Arena;
 
+/// From now on the process keeps freed memory for its next arenas: for a program that walks many files and ends.
+void arena_keep_freed(void);
 /// A new empty arena. Never NULL: running out of memory ends the process with a message.
 Arena *arena_new(void);
 /// The same for what is known to need about `first_bytes`.

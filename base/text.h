@@ -22,8 +22,10 @@ typedef struct Str {
 Str str_from(const char *text);
 bool str_equal(Str a, Str b);
 static inline bool str_is(Str a, const char *text) {
+    if (a.size == 0) return text[0] == 0;
+    if (a.data[0] != text[0]) return false;  // most comparisons with a table's names end here
     size_t size = strlen(text);
-    return a.size == size && (size == 0 || memcmp(a.data, text, size) == 0);
+    return a.size == size && memcmp(a.data, text, size) == 0;
 }
 bool str_starts(Str a, const char *prefix);
 bool str_ends(Str a, const char *suffix);

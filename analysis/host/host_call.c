@@ -255,19 +255,28 @@ HostCall host_call_arguments(Host *host, HostFrame *frame, SyntaxNode node) {
     return call;
 }
 
+static bool ends_with_name(Str dotted, const char *name) {
+    size_t size = strlen(name);
+    if (dotted.size < size || memcmp(dotted.data + dotted.size - size, name, size) != 0)
+        return false;
+    return dotted.size == size || dotted.data[dotted.size - size - 1] == '.';
+}
+
 static bool last_is(const char *dotted, const char *name) {
-    size_t a = strlen(dotted), b = strlen(name);
-    return a >= b && strcmp(dotted + a - b, name) == 0 && (a == b || dotted[a - b - 1] == '.');
+    return ends_with_name(str_from(dotted), name);
 }
 
 /// The row for a dotted name: rows with a dot need the whole name (or its end), others its last part.
 static int find_library(const char *dotted) {
     int rows = (int)(sizeof library / sizeof *library);
-    for (int i = 0; i < rows; i++)
-        if (strchr(library[i].name, '.') && last_is(dotted, library[i].name)) return i;
-    for (int i = 0; i < rows; i++)
-        if (!strchr(library[i].name, '.') && last_is(dotted, library[i].name)) return i;
-    return -1;
+    int found = -1;
+    Str name = str_from(dotted);
+    for (int i = 0; i < rows; i++) {
+        if (!ends_with_name(name, library[i].name)) continue;
+        if (strchr(library[i].name, '.')) return i;
+        if (found < 0) found = i;
+    }
+    return found;
 }
 
 static const HostValue *operation_call(Host *host, HostOperation operation, const HostCall *call) {

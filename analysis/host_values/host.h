@@ -10,7 +10,8 @@
 typedef struct HostConstraint {
     const HostValue *condition;
     bool want;
-    int weight;  // HOST_MUST or HOST_WISH
+    int weight;         // HOST_MUST or HOST_WISH
+    bool is_concerned;  // by the change that the search tries; for host_solve.c alone
 } HostConstraint;
 
 enum { HOST_WISH = 1, HOST_MUST = 1000 };

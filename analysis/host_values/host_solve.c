@@ -17,7 +17,7 @@ void host_require(Host *host, const HostValue *condition, bool want, int weight)
         host_require(host, condition->items[1], want, weight);
         return;
     }
-    LIST_PUSH(host->arena, &host->constraints, (HostConstraint){condition, want, weight});
+    LIST_PUSH(host->arena, &host->constraints, (HostConstraint){condition, want, weight, false});
 }
 
 static bool violated(const HostConstraint *constraint) {
@@ -177,11 +177,39 @@ static void take_back(const TiedLeaves *tied, int count) {
     while (count-- > 0) *tied->items[count]->input = tied->saved[count];
 }
 
+static bool reads(const HostValue *value, const TiedLeaves *tied) {
+    for (int i = 0; i < tied->count; i++)
+        if (value->input && value->input == tied->items[i]->input) return true;
+    for (int i = 0; value->kind == HOST_OPERATION && i < value->count; i++)
+        if (reads(value->items[i], tied)) return true;
+    return false;
+}
+
+/// The cost of the conditions that read one of these leaves, `first` looked at before the others: what a change of them
+/// changes of total_cost. What reaches `enough` is not counted further.
+static int64_t concerned_cost(const Host *host, const HostConstraint *first, int64_t enough) {
+    int64_t cost = first->is_concerned && violated(first) ? first->weight : 0;
+    for (int i = 0; i < host->constraints.count && cost < enough; i++) {
+        const HostConstraint *constraint = &host->constraints.items[i];
+        if (constraint != first && constraint->is_concerned && violated(constraint))
+            cost += constraint->weight;
+    }
+    return cost;
+}
+
+static void mark_concerned(Host *host, const TiedLeaves *tied) {
+    for (int i = 0; i < host->constraints.count; i++) {
+        HostConstraint *constraint = &host->constraints.items[i];
+        constraint->is_concerned = reads(constraint->condition, tied);
+    }
+}
+
 /// One change that makes the whole cheaper, or none.
 static bool improve(Host *host, const HostConstraint *constraint) {
     SolveSearch search = {0};
     collect(&search, constraint->condition);
-    int64_t best_cost = total_cost(host);
+    const int64_t cost_now = total_cost(host);
+    int64_t best_cost = cost_now;
     TiedLeaves best = {0};
     Constant best_value = {0};
     for (int i = 0; i < search.leaf_count; i++) {
@@ -189,11 +217,14 @@ static bool improve(Host *host, const HostConstraint *constraint) {
         int count = candidates(&search, search.leaves[i], list);
         TiedLeaves tied = {0};
         find_tied(host, search.leaves[i], &tied);
-        for (int c = 0; c < count; c++) {
+        mark_concerned(host, &tied);
+        const int64_t others_cost = cost_now - concerned_cost(host, constraint, INT64_MAX);
+        for (int c = 0; c < count && best_cost > others_cost; c++) {
             for (int together = 0; together < (tied.count > 1 ? 2 : 1); together++) {
                 int changed = together ? tied.count : 1;
                 put_all(&tied, changed, list[c]);
-                int64_t cost = total_cost(host);
+                int64_t cost = others_cost;
+                cost += concerned_cost(host, constraint, best_cost - others_cost);
                 take_back(&tied, changed);
                 if (cost >= best_cost) continue;
                 best_cost = cost;

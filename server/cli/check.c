@@ -220,4 +220,7 @@ static int check_all(const Options *options, Containment *containment) {
     return status;
 }
 
-int command_check(const Options *options) { return contain_run(options, check_all); }
+int command_check(const Options *options) {
+    arena_keep_freed();
+    return contain_run(options, check_all);
+}

@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "analysis/ir/ir_verify.h"
-#include "autodiff/addresses/quotients.h"
 #include "autodiff/arguments.h"
 #include "autodiff/blocks/digit_loops.h"
 #include "autodiff/blocks/free_blocks.h"
 #include "autodiff/blocks/program_order.h"
+#include "autodiff/digits/quotients.h"
 #include "autodiff/extents/fills.h"
 #include "autodiff/joins/inner_digits.h"
 #include "autodiff/joins/joined_loops.h"

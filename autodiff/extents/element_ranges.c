@@ -8,7 +8,8 @@
 #include "analysis/build/infer.h"
 #include "analysis/build/value_poly.h"
 #include "autodiff/addresses/place.h"
-#include "autodiff/addresses/rotations.h"
+#include "autodiff/digits/lane_digits.h"
+#include "autodiff/digits/rotations.h"
 #include "autodiff/extents/mask_cuts.h"
 #include "autodiff/extents/program_splits.h"
 
@@ -289,11 +290,32 @@ static bool add_turns(const StoredSearch *coverage, const Straightened *straight
     return true;
 }
 
+/// Of a tile whose lanes are taken apart: what its mask leaves, as far as the tile reaches.
+static bool end_lane_digits(StoredSearch *coverage, const LaneDigits *apart) {
+    for (int i = 0; i < apart->access.offset.rank; i++) {
+        StoredDigit *digit = &coverage->digits[coverage->lane + i];
+        const char *bound = poly_text(coverage, digit->extent);
+        if (!apart->low[i]) continue;
+        const char *all = poly_text(coverage, apart->tile[i]);
+        const char *low = poly_text(coverage, apart->low[i]);
+        if (!bound || !all || !low) return false;
+        digit->extent = NULL;
+        digit->count = arena_printf(coverage->arena, "min(%s, %s // (%s))", bound, all, low);
+    }
+    return true;
+}
+
 bool element_ranges(StoredSearch *coverage, Op *store, ElementRanges *cover) {
     Arena *arena = coverage->arena;
     Straightened straight = access_straightened(arena, store);
     if (straight.access) store = straight.access;
     Access access = access_of(arena, store);
+    LaneDigits apart = {.is_exact = false};
+    if (!access.offset.known) apart = access_by_lane_digits(arena, store);
+    if (apart.is_exact) {
+        access = apart.access;
+        store = access.op;
+    }
     Type type = store->operands[0]->type;
     const Poly *weights[STORED_MOST_DIGITS];
     *cover = (ElementRanges){0};
@@ -308,6 +330,7 @@ bool element_ranges(StoredSearch *coverage, Op *store, ElementRanges *cover) {
         if (!poly_text(coverage, weights[coverage->lane + i])) return false;
     }
     for (int i = 0; i < coverage->count; i++) coverage->digits[i].weight = weights[i];
+    if (apart.is_exact && !end_lane_digits(coverage, &apart)) return false;
     if (!add_conditions(coverage, store) || !cover_ranges(coverage, cover) ||
         !add_turns(coverage, &straight, cover))
         return false;
@@ -366,6 +389,8 @@ static bool add_digit_ranges(StoredSearch *coverage, ElementRanges *cover) {
 /// The digits of an access, what masks leave of them, and what is before them all.
 static bool find_most(StoredSearch *coverage, Op *op, const Poly **base) {
     Access access = access_of(coverage->arena, op);
+    if (!access.offset.known) access = access_by_lane_digits(coverage->arena, op).access;
+    op = access.op;
     Type type = op->operands[0]->type;
     const Poly *weights[STORED_MOST_DIGITS];
     coverage->split_count = 0;

@@ -5,9 +5,9 @@
 #include "analysis/addresses/affine_axes.h"
 #include "analysis/build/build.h"
 #include "analysis/build/value_poly.h"
-#include "autodiff/addresses/digits.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/atomics/covers.h"
+#include "autodiff/digits/digits.h"
 #include "autodiff/rewrite/copying.h"
 #include "autodiff/rewrite/rewrite.h"
 

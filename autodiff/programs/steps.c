@@ -8,8 +8,9 @@
 #include "analysis/host/launch.h"
 #include "analysis/ir/type.h"
 #include "analysis/launches/launch_chosen.h"
-#include "autodiff/addresses/digits.h"
 #include "autodiff/addresses/place.h"
+#include "autodiff/digits/digits.h"
+#include "autodiff/digits/lane_digits.h"
 #include "autodiff/extents/element_ranges.h"
 #include "autodiff/programs/row_ends.h"
 #include "autodiff/rewrite/rewrite.h"
@@ -218,13 +219,20 @@ static void note_open_end(TensorSearch *search, const Parameter *parameter, Op *
     map_set_pointer(&search->state->stores.ends_unknown, parameter, ends);
 }
 
+/// The access, or the one with lanes taken apart, where it is linear in the lanes of that. Digits of one number are another form.
+static Access linear_access(const TensorSearch *search, Op *op) {
+    Access access = access_of(search->arena, op);
+    if (access.offset.known || digits_steps(search->arena, op, NULL, 0, NULL) >= 0) return access;
+    return access_by_lane_digits(search->arena, op).access;
+}
+
 static void note_access(TensorSearch *search, Op *op) {
     Access access = access_of(search->arena, op);
     if (!access.parameter) return;
     ElementRanges ranges;
     const char *guard = guard_of(search, op);
-    bool is_known = false;
-    if (access.offset.known)
+    bool is_known = false, is_linear = linear_access(search, op).offset.known;
+    if (is_linear)
         is_known = element_ranges_at_most(search->coverage, op, &ranges);
     else if (digits_steps(search->arena, op, NULL, 0, NULL) < 0)
         return;  // places of which nothing is taken for granted
@@ -317,7 +325,7 @@ static void note_checked(TensorSearch *search, const TensorSteps *tensor) {
 /// is the length of rows.
 static void doubt_numbers(TensorSearch *search, const TensorSteps *tensor) {
     for (LIST_EACH(int, a, tensor->accesses)) {
-        Access access = access_of(search->arena, tensor->accesses.items[a]);
+        Access access = linear_access(search, tensor->accesses.items[a]);
         for (int k = -1; access.offset.known && k < access.offset.rank; k++) {
             const Poly *form = k < 0 ? access.offset.base : access.offset.lane[k];
             for (int t = 0; t < form->count; t++)

@@ -6,12 +6,13 @@
 #include "analysis/addresses/affine.h"
 #include "analysis/addresses/affine_axes.h"
 #include "analysis/ir/loops.h"
-#include "autodiff/addresses/digits.h"
 #include "autodiff/addresses/like_store.h"
 #include "autodiff/addresses/place.h"
-#include "autodiff/addresses/rotations.h"
 #include "autodiff/addresses/segments.h"
 #include "autodiff/addresses/told.h"
+#include "autodiff/digits/digits.h"
+#include "autodiff/digits/lane_digits.h"
+#include "autodiff/digits/rotations.h"
 #include "autodiff/rewrite/order.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/sharing/flag_cases.h"
@@ -197,10 +198,26 @@ static GradientSharing affine_sharing(Differentiation *state, const SharingView 
     return sharing;
 }
 
+/// Whether no two lanes, programs or iterations meet where the digits of a lane are lanes of their own.
+static bool lane_digits_are_private(Differentiation *state, const SharingView *view, Op *op) {
+    Axis axes[ACCESS_MOST_AXES];
+    AxisDependence dependence[ACCESS_MOST_AXES];
+    Access access = access_by_lane_digits(state->arena, op).access;
+    if (!access.offset.known ||
+        !offset_lanes_are_apart(state->arena, access.op->operands[0]->type, &access))
+        return false;
+    int count = access_axes(state->arena, view->axes, &access, axes, dependence, ACCESS_MOST_AXES);
+    for (int i = 0; i < count; i++)
+        if (dependence[i] != AXIS_OWNED) return false;
+    return true;
+}
+
 static GradientSharing sharing_in(Differentiation *state, const SharingView *view,
                                   const Accumulation *statement, Op *op) {
     GradientSharing sharing = affine_sharing(state, view, statement, op);
-    if (!sharing.is_private) sharing.is_private = digits_are_private(state->arena, view->axes, op);
+    if (!sharing.is_private)
+        sharing.is_private = digits_are_private(state->arena, view->axes, op) ||
+                             lane_digits_are_private(state, view, op);
     if (sharing.is_private) return sharing;
     Op *straight = access_straightened(state->arena, op).access;
     if (!straight) return sharing;

@@ -1,6 +1,6 @@
 // Inside autodiff/: addresses in which a digit is turned around, `(c + shift) % n` of `c` from 0 to below `n`.
-#ifndef TAD_AUTODIFF_ADDRESSES_ROTATIONS_H
-#define TAD_AUTODIFF_ADDRESSES_ROTATIONS_H
+#ifndef TAD_AUTODIFF_DIGITS_ROTATIONS_H
+#define TAD_AUTODIFF_DIGITS_ROTATIONS_H
 
 #include "analysis/ir/ir.h"
 

@@ -1,6 +1,6 @@
 // Inside autodiff/: quotients and remainders of one number by several sizes, in terms of one another.
-#ifndef TAD_AUTODIFF_ADDRESSES_QUOTIENTS_H
-#define TAD_AUTODIFF_ADDRESSES_QUOTIENTS_H
+#ifndef TAD_AUTODIFF_DIGITS_QUOTIENTS_H
+#define TAD_AUTODIFF_DIGITS_QUOTIENTS_H
 
 #include "analysis/ir/ir.h"
 

@@ -1,6 +1,6 @@
 // Inside autodiff/: addresses made of the digits of one number that counts elements: `offsets // width * stride + offsets % width`.
-#ifndef TAD_AUTODIFF_ADDRESSES_DIGITS_H
-#define TAD_AUTODIFF_ADDRESSES_DIGITS_H
+#ifndef TAD_AUTODIFF_DIGITS_DIGITS_H
+#define TAD_AUTODIFF_DIGITS_DIGITS_H
 
 #include "analysis/addresses/affine.h"
 

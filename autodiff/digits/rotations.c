@@ -1,5 +1,5 @@
 // From an address in which digits are turned around to one in which they are not.
-#include "autodiff/addresses/rotations.h"
+#include "autodiff/digits/rotations.h"
 
 #include "analysis/addresses/affine.h"
 #include "analysis/addresses/affine_axes.h"

@@ -1,37 +1,20 @@
 // An index that is divided in; whether its quotients and remainders tell apart what the number that they are of tells apart.
-#include "autodiff/addresses/digits.h"
+#include "autodiff/digits/digits.h"
 
 #include "analysis/addresses/affine_axes.h"
 #include "analysis/build/value_poly.h"
 #include "autodiff/addresses/place.h"
-
-/// `number // low % modulus`, times `weight`.
-typedef struct FlatDigit {
-    const Poly *low;
-    const Poly *modulus;  // NULL: none
-    const Poly *weight;
-    const Poly
-        *repeat;  // divided by this besides, which need not divide the modulus; NULL: by nothing
-} FlatDigit;
+#include "autodiff/digits/digit_places.h"
 
 enum {
     MOST_STEPS = 256,  // an address has few terms; one that doubles itself is not understood
     MOST_LOOPS = 3,    // around an access, whose variables are digits, too
 };
 
-/// One digit between two of the numbers that the others begin and end at.
-typedef struct DigitRange {
-    const Poly *low;
-    const Poly *extent;  // NULL: as many as there are
-    const Poly *weight;
-    const Poly *repeat;  // NULL: none
-} DigitRange;
-
 typedef struct DigitSum {
+    DigitFinder search;
     Arena *arena;
-    Former *former;
-    int steps;        // taken so far
-    bool may_repeat;  // digits of a remainder may be divided by what does not divide its modulus
+    int steps;  // taken so far
     Value *parameter;
     Value *number;  // whose digits they are
     FlatDigit digits[ADDRESS_MOST_DIGITS];
@@ -64,67 +47,18 @@ static bool is_fixed_but_for_loops(Arena *arena, const Poly *poly) {
 
 /// A number that is the same for all programs and lanes; NULL for others.
 static const Poly *even_number(const DigitSum *sum, Value *value) {
-    Affine form = affine_by(sum->former, value);
+    Affine form = affine_by(sum->search.former, value);
     if (!form.known || form.wrapped) return NULL;
     for (int k = 0; k < form.rank; k++)
         if (!poly_is_zero(form.lane[k])) return NULL;
     return is_fixed_but_for_loops(sum->arena, form.base) ? form.base : NULL;
 }
 
-/// The same in each iteration, too.
-static const Poly *fixed_number(const DigitSum *sum, Value *value) {
-    Affine form = affine_by(sum->former, value);
-    if (!form.known || form.wrapped) return NULL;
-    for (int k = 0; k < form.rank; k++)
-        if (!poly_is_zero(form.lane[k])) return NULL;
-    return poly_is_fixed(sum->arena, form.base) ? form.base : NULL;
-}
-
-/// What a cast or a broadcast makes of another value.
-static Value *without_form(Value *value) {
-    while (value->op && (op_keeps_numbers(value->op) || value->op->code == OP_BROADCAST_TO))
-        value = value->op->operands[0];
-    return value;
-}
-
-static bool is_divided(const Value *value) {
-    return value->op && value->type.rank &&
-           (value->op->code == OP_FLOORDIV || value->op->code == OP_MOD);
-}
-
-/// Which digit of which number a value is; false where it is none.
-static bool find_digit(const DigitSum *sum, Value *value, Value **number, FlatDigit *digit) {
-    Arena *arena = sum->arena;
-    value = without_form(value);
-    if (!is_divided(value)) {
-        *number = value;
-        *digit = (FlatDigit){.low = one(arena)};
-        return true;
-    }
-    const Poly *divisor = fixed_number(sum, value->op->operands[1]);
-    if (!divisor || !poly_is_nonnegative(arena, poly_subtract(arena, divisor, one(arena))) ||
-        !find_digit(sum, value->op->operands[0], number, digit) || digit->repeat)
-        return false;
-    const Poly *parts = digit->modulus ? poly_divide_exact(arena, digit->modulus, divisor) : NULL;
-    if (digit->modulus && !parts && sum->may_repeat && value->op->code == OP_FLOORDIV) {
-        digit->repeat = divisor;
-        return true;
-    }
-    if (digit->modulus && !parts) return false;
-    if (value->op->code == OP_MOD) {
-        digit->modulus = divisor;
-        return true;
-    }
-    digit->low = poly_multiply(arena, digit->low, divisor);
-    digit->modulus = parts;
-    return digit->low != NULL;
-}
-
 /// The number that an address has a digit of, or NULL.
 static Value *find_number(DigitSum *sum, Value *value) {
     Value *number = NULL;
     FlatDigit digit;
-    if (is_divided(value) && find_digit(sum, value, &number, &digit)) return number;
+    if (digit_is_divided(value) && digit_find(&sum->search, value, &number, &digit)) return number;
     const Op *op = sum->steps++ < MOST_STEPS ? value->op : NULL;
     for (int i = 0; op && i < op->operand_count && !number; i++)
         if (op->operands[i]) number = find_number(sum, op->operands[i]);
@@ -134,7 +68,7 @@ static Value *find_number(DigitSum *sum, Value *value) {
 static bool add_digit(DigitSum *sum, Value *value, const Poly *weight) {
     Value *number;
     FlatDigit digit;
-    if (!find_digit(sum, value, &number, &digit) || number != sum->number ||
+    if (!digit_find(&sum->search, value, &number, &digit) || number != sum->number ||
         sum->count == ADDRESS_MOST_DIGITS)
         return false;
     digit.weight = weight;
@@ -169,7 +103,7 @@ static bool add_terms(DigitSum *sum, Value *value, const Poly *weight) {
                          poly_multiply(sum->arena, weight, poly_constant(sum->arena, -1)));
     case OP_MUL:
         for (int i = 0; i < 2; i++) {
-            const Poly *factor = fixed_number(sum, op->operands[i]);
+            const Poly *factor = digit_fixed_number(&sum->search, op->operands[i]);
             if (!factor) continue;
             factor = poly_multiply(sum->arena, factor, weight);
             return add_terms(sum, op->operands[1 - i], factor);
@@ -218,9 +152,8 @@ static bool take_loops(DigitSum *sum) {
 
 static bool find_sum_of(Arena *arena, Op *access, bool may_repeat, DigitSum *sum) {
     Value *address = access->operands[0];
-    *sum = (DigitSum){.arena = arena,
-                      .former = former_new(arena),
-                      .may_repeat = may_repeat,
+    *sum = (DigitSum){.search = {arena, former_new(arena), may_repeat},
+                      .arena = arena,
                       .base = poly_constant(arena, 0)};
     if (address->type.kind != TYPE_POINTER) return false;
     sum->number = find_number(sum, address);
@@ -299,64 +232,9 @@ static bool counts_elements(Arena *arena, const FunctionAxes *around, Op *access
 
 /* ---- the digits ---- */
 
-typedef struct DigitPlaces {
-    DigitRange items[ADDRESS_MOST_PLACES];
-    int count;
-} DigitPlaces;
-
-/// Puts a boundary among the others, each of which divides the next. False where it does not fit in.
-static bool add_boundary(Arena *arena, DigitPlaces *places, const Poly *low) {
-    int at = 0;
-    for (; at < places->count; at++) {
-        const Poly *other = places->items[at].low;
-        if (poly_equal(other, low)) return true;
-        if (poly_divide_exact(arena, other, low)) break;
-        if (!poly_divide_exact(arena, low, other)) return false;
-    }
-    if (places->count == ADDRESS_MOST_PLACES) return false;
-    for (int i = places->count++; i > at; i--) places->items[i] = places->items[i - 1];
-    places->items[at] = (DigitRange){.low = low, .weight = poly_constant(arena, 0)};
-    return true;
-}
-
-static const Poly *end_of(Arena *arena, const FlatDigit *digit) {
-    return digit->modulus ? poly_multiply(arena, digit->low, digit->modulus) : NULL;
-}
-
-/// The number in digits that do not overlap, smallest first, each with what one of it moves the address by; behind those `places` has.
-static bool add_places(const DigitSum *sum, DigitPlaces *places) {
-    Arena *arena = sum->arena;
-    for (int i = 0; i < sum->count; i++) {
-        const Poly *end = end_of(arena, &sum->digits[i]);
-        if (!add_boundary(arena, places, sum->digits[i].low)) return false;
-        if (sum->digits[i].modulus && (!end || !add_boundary(arena, places, end))) return false;
-    }
-    for (int i = 0; i + 1 < places->count; i++)
-        places->items[i].extent =
-            poly_divide_exact(arena, places->items[i + 1].low, places->items[i].low);
-    for (int d = 0; d < sum->count; d++) {
-        const FlatDigit *digit = &sum->digits[d];
-        const Poly *end = end_of(arena, digit);
-        bool is_in = false;
-        for (int i = 0; i < places->count; i++) {
-            DigitRange *place = &places->items[i];
-            is_in = is_in || poly_equal(place->low, digit->low);
-            if (end && poly_equal(place->low, end)) is_in = false;
-            if (!is_in) continue;
-            const Poly *step = poly_divide_exact(arena, place->low, digit->low);
-            step = step ? poly_multiply(arena, step, digit->weight) : NULL;
-            bool is_other = !poly_is_zero(place->weight) || !poly_equal(place->low, digit->low);
-            if (!step || (is_other && (place->repeat || digit->repeat))) return false;
-            place->weight = poly_add(arena, place->weight, step);
-            place->repeat = digit->repeat;
-        }
-    }
-    return places->count && is_one(places->items[0].low);
-}
-
 static bool find_places(const DigitSum *sum, DigitPlaces *places) {
     *places = (DigitPlaces){.count = 0};
-    return add_places(sum, places);
+    return digit_places_add(sum->arena, sum->digits, sum->count, places);
 }
 
 static bool mentions_divisor(const DigitPlaces *places, const Value *atom) {
@@ -524,8 +402,8 @@ int digits_read_steps(Arena *arena, Op *access, DigitStep *steps, int capacity, 
     DigitSum sum;
     DigitPlaces places = {.count = 0};
     if (!find_sum_of(arena, access, true, &sum) || sum.loop_count ||
-        !add_boundary(arena, &places, one(arena)) || !add_places(&sum, &places) ||
-        places.count > capacity)
+        !digit_places_bound(arena, &places, one(arena)) ||
+        !digit_places_add(arena, sum.digits, sum.count, &places) || places.count > capacity)
         return -1;
     for (int i = 0; i < places.count; i++)
         steps[i] =
@@ -547,7 +425,8 @@ bool digits_own(Arena *arena, Op *access, OwnDigits *own) {
     DigitSum sum;
     DigitPlaces places = {.count = 0}, owners = {.count = 0};
     if (!find_sum(arena, access, &sum) || sum.loop_count ||
-        !add_boundary(arena, &places, one(arena)) || !add_places(&sum, &places))
+        !digit_places_bound(arena, &places, one(arena)) ||
+        !digit_places_add(arena, sum.digits, sum.count, &places))
         return false;
     int end = -1;
     for (int i = 0; i < places.count; i++) {
@@ -574,20 +453,21 @@ Value *digits_number(Arena *arena, Op *access, Value **parameter) {
 
 bool digit_read(Arena *arena, Value *value, const Value *number, const Poly **low,
                 const Poly **extent) {
-    const DigitSum sum = {.arena = arena, .former = former_new(arena)};
+    const DigitFinder search = {.arena = arena, .former = former_new(arena)};
     Value *of;
     FlatDigit digit;
-    if (!is_divided(value) || !find_digit(&sum, value, &of, &digit) || of != number) return false;
+    if (!digit_is_divided(value) || !digit_find(&search, value, &of, &digit) || of != number)
+        return false;
     *low = digit.low;
     *extent = digit.modulus;
     return true;
 }
 
 bool digit_is(Arena *arena, Value *value, const OwnDigits *own) {
-    const DigitSum sum = {.arena = arena, .former = former_new(arena)};
+    const DigitFinder search = {.arena = arena, .former = former_new(arena)};
     Value *number;
     FlatDigit digit;
-    return is_divided(value) && find_digit(&sum, value, &number, &digit) && number == own->number &&
-           poly_equal(digit.low, own->low) &&
+    return digit_is_divided(value) && digit_find(&search, value, &number, &digit) &&
+           number == own->number && poly_equal(digit.low, own->low) &&
            (own->extent ? poly_equal(digit.modulus, own->extent) : !digit.modulus);
 }

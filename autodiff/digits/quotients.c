@@ -1,5 +1,5 @@
 // From digits of a number that are spelled by several divisors to one chain of quotients.
-#include "autodiff/addresses/quotients.h"
+#include "autodiff/digits/quotients.h"
 
 #include "analysis/build/build.h"
 #include "analysis/build/infer.h"

@@ -1,0 +1,233 @@
+// From an address with quotients and remainders of lanes to one that is linear in the lanes of a tile of more dimensions.
+#include "autodiff/digits/lane_digits.h"
+
+#include <string.h>
+
+#include "analysis/addresses/affine_axes.h"
+#include "autodiff/addresses/place.h"
+#include "autodiff/digits/digit_places.h"
+
+enum { MOST_STEPS = 256 };  // an address has few terms; one that doubles itself is not understood
+
+/// A lane of the access's tile, and the digits of it in the address.
+typedef struct DividedLane {
+    FlatDigit digits[ADDRESS_MOST_DIGITS];
+    int count;
+} DividedLane;
+
+typedef struct LaneSum {
+    DigitFinder search;
+    int steps;
+    Value *parameter;
+    const Poly *base;
+    DividedLane lanes[TYPE_MAX_RANK];
+} LaneSum;
+
+/* ---- the address as a sum of digits of lanes ---- */
+
+static bool add_digit(LaneSum *sum, int lane, FlatDigit digit, const Poly *weight) {
+    DividedLane *divided = &sum->lanes[lane];
+    for (int i = 0; i < divided->count; i++) {
+        FlatDigit *known = &divided->digits[i];
+        bool is_same = poly_equal(known->low, digit.low) && !known->modulus == !digit.modulus;
+        if (!is_same || (digit.modulus && !poly_equal(known->modulus, digit.modulus))) continue;
+        known->weight = poly_add(sum->search.arena, known->weight, weight);
+        return true;
+    }
+    if (divided->count == ADDRESS_MOST_DIGITS) return false;
+    digit.weight = weight;
+    divided->digits[divided->count++] = digit;
+    return true;
+}
+
+/// Adds a form that is linear in the lanes; `axes`: the lane of the access's tile that each of the form's is.
+static bool add_form(LaneSum *sum, const Affine *form, const Poly *weight, const int *axes) {
+    Arena *arena = sum->search.arena;
+    const Poly *base = poly_multiply(arena, form->base, weight);
+    if (!base) return false;
+    sum->base = poly_add(arena, sum->base, base);
+    for (int i = 0; i < form->rank; i++) {
+        if (poly_is_zero(form->lane[i])) continue;
+        const Poly *step = poly_multiply(arena, form->lane[i], weight);
+        FlatDigit whole = {.low = poly_constant(arena, 1)};
+        if (!step || !add_digit(sum, axes[i], whole, step)) return false;
+    }
+    return true;
+}
+
+/// The one lane that the number is, from 0 on; -1 for any other number.
+static int lane_of(const LaneSum *sum, Value *number, const int *axes) {
+    Affine form = affine_by(sum->search.former, number);
+    int found = -1;
+    if (!form.known || form.wrapped || !poly_is_zero(form.base)) return -1;
+    for (int i = 0; i < form.rank; i++) {
+        int64_t step;
+        if (poly_is_zero(form.lane[i])) continue;
+        if (found >= 0 || !poly_is_constant(form.lane[i], &step) || step != 1) return -1;
+        found = axes[i];
+    }
+    return found;
+}
+
+static bool add_terms(LaneSum *sum, Value *value, const Poly *weight, const int *axes);
+
+static bool add_quotient(LaneSum *sum, Value *value, const Poly *weight, const int *axes) {
+    Value *number;
+    FlatDigit digit;
+    if (!digit_find(&sum->search, value, &number, &digit) || number->type.rank != value->type.rank)
+        return false;
+    int lane = lane_of(sum, number, axes);
+    return lane >= 0 && add_digit(sum, lane, digit, weight);
+}
+
+static bool add_expanded(LaneSum *sum, const Value *value, const Poly *weight, const int *axes) {
+    int inner[TYPE_MAX_RANK] = {0}, rank = value->type.rank;
+    int64_t axis;
+    if (!value_is_int(value->op->operands[1], &axis)) return false;
+    if (axis < 0) axis += rank;
+    for (int i = 0, count = 0; i < rank; i++)
+        if (i != axis) inner[count++] = axes[i];
+    return add_terms(sum, value->op->operands[0], weight, inner);
+}
+
+/// Adds a value, times a number of the launch.
+static bool add_terms(LaneSum *sum, Value *value, const Poly *weight, const int *axes) {
+    const Op *op = value->op;
+    const int rank = value->type.rank;
+    if (!weight || sum->steps++ >= MOST_STEPS) return false;
+    bool is_pointer = value->type.kind == TYPE_POINTER;
+    if (!op) {
+        bool is_root = is_pointer && !sum->parameter && value->region && !value->region->parent;
+        if (is_root) sum->parameter = value;
+        if (is_pointer) return is_root;
+    }
+    Affine form = is_pointer ? (Affine){0} : affine_by(sum->search.former, value);
+    if (form.known && !form.wrapped && form.rank == rank) return add_form(sum, &form, weight, axes);
+    if (!op || value_may_wrap(value)) return false;
+    if (digit_is_divided(value)) return add_quotient(sum, value, weight, axes);
+    Value *const *sides = op->operands;
+    switch (op->code) {
+    case OP_CAST: return op_keeps_numbers(op) && add_terms(sum, sides[0], weight, axes);
+    case OP_BROADCAST_TO:
+        return add_terms(sum, sides[0], weight, axes + rank - sides[0]->type.rank);
+    case OP_EXPAND_DIMS: return add_expanded(sum, value, weight, axes);
+    case OP_ADD:
+    case OP_SUB: {
+        const Poly *other =
+            op->code == OP_ADD
+                ? weight
+                : poly_multiply(sum->search.arena, weight, poly_constant(sum->search.arena, -1));
+        return add_terms(sum, sides[0], weight, axes + rank - sides[0]->type.rank) &&
+               add_terms(sum, sides[1], other, axes + rank - sides[1]->type.rank);
+    }
+    case OP_MUL:
+        for (int i = 0; i < 2; i++) {
+            const Poly *factor = digit_fixed_number(&sum->search, sides[i]);
+            if (!factor) continue;
+            factor = poly_multiply(sum->search.arena, factor, weight);
+            return add_terms(sum, sides[1 - i], factor, axes + rank - sides[1 - i]->type.rank);
+        }
+        return false;
+    default: return false;
+    }
+}
+
+/* ---- the tile with a dimension for each digit ---- */
+
+typedef struct DigitTile {
+    const Poly *dims[TYPE_MAX_RANK], *lane[TYPE_MAX_RANK];
+    int rank;
+} DigitTile;
+
+static bool add_dimension(DigitTile *tile, const Poly *dim, const Poly *weight) {
+    if (tile->rank == TYPE_MAX_RANK) return false;
+    tile->dims[tile->rank] = dim;
+    tile->lane[tile->rank++] = weight;
+    return true;
+}
+
+/// Sets how many digits there are from `low` on: those below the bound of the mask, or all of the tile's; NULL: nobody knows.
+static void end_top(const LaneSum *sum, Op *access, int lane, const Poly *low, int dimension,
+                    DigitTile *tile, LaneDigits *found) {
+    Arena *arena = sum->search.arena;
+    const Poly *all = access->operands[0]->type.dims[lane];
+    LaneBound bound = access_lane_bound(arena, access, lane);
+    if (bound.bound && poly_is_zero(bound.start))
+        tile->dims[dimension] = poly_divide_exact(arena, bound.bound, low);
+    if (tile->dims[dimension]) {
+        found->tile[dimension] = all;
+        found->low[dimension] = low;
+    } else if (all) {
+        tile->dims[dimension] = poly_divide_exact(arena, all, low);
+    }
+}
+
+static bool add_lane(const LaneSum *sum, Op *access, int lane, DigitTile *tile, LaneDigits *found) {
+    Arena *arena = sum->search.arena;
+    const DividedLane *divided = &sum->lanes[lane];
+    DigitPlaces places = {.count = 0};
+    if (!digit_places_bound(arena, &places, poly_constant(arena, 1)) ||
+        !digit_places_add(arena, divided->digits, divided->count, &places))
+        return false;
+    for (int i = places.count - 1; i >= 0; i--) {
+        const DigitRange *place = &places.items[i];
+        int dimension = tile->rank;
+        if (!add_dimension(tile, place->extent, place->weight)) return false;
+        if (place->extent) continue;
+        end_top(sum, access, lane, place->low, dimension, tile, found);
+        // Lanes of a digit without an end may be at what is another program's: a stride says no more of it than a mask would.
+        if (!tile->dims[dimension]) return false;
+    }
+    return true;
+}
+
+/// Whether the access has no mask, or one comparison that ends one lane of whose dimensions the top one ends there.
+static bool mask_is_extent(const Op *access, const LaneDigits *found) {
+    const Value *mask = access_mask(access);
+    int ended = 0;
+    while (mask && mask->op &&
+           (mask->op->code == OP_BROADCAST_TO || mask->op->code == OP_EXPAND_DIMS))
+        mask = mask->op->operands[0];
+    for (int i = 0; i < TYPE_MAX_RANK; i++) ended += found->low[i] != NULL;
+    return !mask || (ended == 1 && mask->op && mask->op->code == OP_LT);
+}
+
+/// A copy of the access whose address has the tile's type, and no other operand.
+static Op *with_tile(Arena *arena, const Op *access, const DigitTile *tile) {
+    Value *pointer = ARENA_NEW(arena, Value);
+    const Poly **dims = ARENA_ARRAY(arena, const Poly *, tile->rank);
+    memcpy(dims, tile->dims, sizeof *dims * (size_t)tile->rank);
+    *pointer = *access->operands[0];
+    pointer->op = NULL;
+    pointer->type.rank = tile->rank;
+    pointer->type.dims = dims;
+    Op *copy = ARENA_NEW(arena, Op);
+    *copy = *access;
+    copy->operands = ARENA_ARRAY(arena, Value *, 1);
+    copy->operands[0] = pointer;
+    copy->operand_count = 1;
+    return copy;
+}
+
+LaneDigits access_by_lane_digits(Arena *arena, Op *access) {
+    const LaneDigits none = {.access = {.op = access}};
+    const int rank = access->operands[0]->type.rank;
+    if (access->operands[0]->type.kind != TYPE_POINTER || !rank) return none;
+    LaneSum *sum = ARENA_NEW(arena, LaneSum);
+    sum->search = (DigitFinder){arena, former_new(arena), false};
+    sum->base = poly_constant(arena, 0);
+    int axes[TYPE_MAX_RANK];
+    for (int i = 0; i < rank; i++) axes[i] = i;
+    if (!add_terms(sum, access->operands[0], poly_constant(arena, 1), axes) || !sum->parameter)
+        return none;
+    DigitTile tile = {.rank = 0};
+    LaneDigits found = none;
+    for (int i = 0; i < rank; i++)
+        if (!add_lane(sum, access, i, &tile, &found)) return none;
+    if (tile.rank == rank) return none;
+    found.is_exact = mask_is_extent(access, &found);
+    found.access = (Access){.parameter = sum->parameter, .op = with_tile(arena, access, &tile)};
+    found.access.offset = (Affine){.known = true, .base = sum->base, .rank = tile.rank};
+    memcpy(found.access.offset.lane, tile.lane, sizeof tile.lane);
+    return found;
+}

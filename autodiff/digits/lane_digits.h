@@ -1,0 +1,25 @@
+// Inside autodiff/: a lane that an address divides, as one lane for each of its digits.
+#ifndef TAD_AUTODIFF_DIGITS_LANE_DIGITS_H
+#define TAD_AUTODIFF_DIGITS_LANE_DIGITS_H
+
+#include "analysis/addresses/affine.h"
+
+/// An access with lanes taken apart.
+typedef struct LaneDigits {
+    Access
+        access;  // `op` is a copy beside the function, in the loops of the original, whose operands are not to be looked at
+    bool
+        is_exact;  // what the mask of the original leaves are all these lanes, but for those that the tile is too short for
+    const Poly
+        *tile[TYPE_MAX_RANK];  // of a dimension that the mask ends: how many lanes the tile has,
+    const Poly *low[TYPE_MAX_RANK];  // and how many of them are one digit; else NULL
+} LaneDigits;
+
+/// The access with lanes `i` whose quotients and remainders its address is made of (`i // (P * P)`, `i // P % P`, `i % P`) taken apart: a
+/// tile with a dimension for each digit, as long as there are such digits, the top one up to the bound that the mask sets on the lane.
+/// It touches what the access touches, and maybe more. So where no two lanes, iterations or programs meet in it, none do in the access.
+/// Lanes have to be `arange` from 0 on. `access.offset.known` is false where no lane is divided, its digits leave something of it out, or
+/// nobody knows how many of the top ones there are.
+LaneDigits access_by_lane_digits(Arena *arena, Op *access);
+
+#endif

@@ -1,11 +1,13 @@
 // A kernel that calls a constexpr, takes one apart or works along an axis of that number: derived once for each jit function or
-// length of a tuple that a launch passes, or for each axis, the backwards merged below comparisons.
+// length of a tuple that a launch passes, or for each axis, the backwards merged below comparisons. So is a kernel that reads a tensor
+// as integers under one value of a constexpr, and as floats under another.
 #include "autodiff/function_variants.h"
 
 #include <string.h>
 
 #include "analysis/host/launch.h"
 #include "analysis/launches/launch_functions.h"
+#include "analysis/parameters/element_kinds.h"
 #include "autodiff/derive.h"
 #include "autodiff/variants.h"
 
@@ -190,4 +192,152 @@ static void derive_functions(Arena *arena, const Kernel *kernel, const Function 
 void variants_derive_functions(Arena *arena, const Kernel *kernel, const BackwardOptions *options,
                                Variant *variant) {
     derive_functions(arena, kernel, kernel->function, options, NULL, 0, variant);
+}
+
+/* ---- integers or floats ---- */
+
+enum { KINDS_MAX = 2 };  // constexprs that decide so, one within the other
+
+typedef struct KindsAttempt {
+    Arena *arena;
+    const Kernel *kernel;
+    const BackwardOptions *options;
+} KindsAttempt;
+
+/// The kernel with some constexprs bound, for all values of the others but those that are derived already.
+typedef struct BoundKinds {
+    const Function *forward;
+    const Binding *bindings;
+    int count;
+    const KindChoice *derived[KINDS_MAX];
+    int derived_count;
+} BoundKinds;
+
+static BoundKinds bind(const KindsAttempt *search, const BoundKinds *outer,
+                       const Parameter *parameter, Constant value) {
+    Binding *bindings = ARENA_ARRAY(search->arena, Binding, outer->count + 1);
+    if (outer->count) memcpy(bindings, outer->bindings, sizeof(Binding) * (size_t)outer->count);
+    bindings[outer->count] = (Binding){.name = str_from(parameter->name),
+                                       .constant = constant_new(search->arena, value)};
+    Diagnostics found = {.arena = search->arena};
+    LowerOptions lowering = {.bindings = bindings,
+                             .binding_count = outer->count + 1,
+                             .general = search->kernel->function,
+                             .keeps_given = true};
+    const Function *forward =
+        lower_kernel(search->arena, search->kernel->definition, &lowering, &found);
+    BoundKinds bound = *outer;
+    bound.forward = forward;
+    bound.bindings = bindings;
+    bound.count++;
+    return bound;
+}
+
+/// The tensor that holds floats with the choice; NULL: none.
+static const char *floats_with(const BoundKinds *general, const BoundKinds *bound) {
+    for (int i = 0; i < general->forward->parameter_count; i++)
+        if (kind_is_float_in(general->forward, i, bound->forward))
+            return general->forward->parameters[i].name;
+    return NULL;
+}
+
+static void refuse(const KindsAttempt *search, const Parameter *parameter, const char *tensor,
+                   const char *reason, Variant *variant) {
+    *variant = (Variant){.result.status = BACKWARD_REFUSED};
+    variant->result.reason = arena_printf(
+        search->arena, "`%s` decides whether `%s` holds floats, and there its gradient is lost: %s",
+        parameter->name, tensor, reason);
+    variant->result.reason_range = search->kernel->definition->name_range;
+}
+
+static void derive_kinds(const KindsAttempt *search, const BoundKinds *general,
+                         const BackwardOptions *options, Variant *variant);
+
+static Variant *derive_bound(const KindsAttempt *search, const BoundKinds *bound,
+                             const BackwardOptions *options) {
+    Variant *variant = ARENA_NEW(search->arena, Variant);
+    variant_derive(search->arena, search->kernel, bound->forward, options, variant);
+    if (variant->result.status == BACKWARD_REFUSED)
+        variants_derive_bound(search->arena, search->kernel, bound->forward, options,
+                              bound->bindings, bound->count, variant);
+    derive_kinds(search, bound, options, variant);
+    if (variant->result.status != BACKWARD_DERIVED) variant->backward = NULL;
+    return variant;
+}
+
+/// The kernel with the choice, beside that with any other value. False where both are not one kernel.
+static bool merge_kinds(const KindsAttempt *search, const BoundKinds *general,
+                        const BoundKinds *bound, const KindChoice *choice,
+                        const BackwardOptions *options, Variant *variant) {
+    const Parameter *parameter = &general->forward->parameters[choice->parameter];
+    Variant *with = derive_bound(search, bound, options), *without = variant;
+    if (choice->value.kind == CONSTANT_BOOL) {
+        BoundKinds other =
+            bind(search, general, parameter, constant_of_bool(!choice->value.integer));
+        without = derive_bound(search, &other, options);
+    } else {
+        BoundKinds other = *general;
+        other.derived[other.derived_count++] = choice;
+        without = ARENA_NEW(search->arena, Variant);
+        *without = *variant;
+        derive_kinds(search, &other, options, without);
+    }
+    const char *tensor = floats_with(general, bound);
+    if (with->result.status == BACKWARD_REFUSED) {
+        refuse(search, parameter, tensor, with->result.reason, variant);
+        return true;
+    }
+    if (without->result.status == BACKWARD_REFUSED) {
+        *variant = *without;
+        return true;
+    }
+    if (!with->backward) {
+        *variant = *without;
+        return true;
+    }
+    if (!without->backward && variant_has_running(with)) return false;
+    Variant whole;
+    const Variant *const both[2] = {with, without};
+    VariantChoice value = {parameter, &choice->value, NULL};
+    if (!variants_merge(search->arena, search->kernel->function, value, both, &whole)) return false;
+    *variant = whole;
+    return true;
+}
+
+static bool is_derived(const BoundKinds *general, const KindChoice *choice) {
+    for (int i = 0; i < general->derived_count; i++)
+        if (general->derived[i]->parameter == choice->parameter) return true;
+    return false;
+}
+
+static void derive_kinds(const KindsAttempt *search, const BoundKinds *general,
+                         const BackwardOptions *options, Variant *variant) {
+    if (general->count + general->derived_count == KINDS_MAX) return;
+    KindChoices choices = kind_choices(search->arena, general->forward);
+    for (LIST_EACH(int, i, choices)) {
+        const KindChoice *choice = &choices.items[i];
+        const Parameter *parameter = &general->forward->parameters[choice->parameter];
+        if (is_derived(general, choice)) continue;
+        BoundKinds bound = bind(search, general, parameter, choice->value);
+        const char *tensor = floats_with(general, &bound);
+        if (!tensor) continue;
+        if (merge_kinds(search, general, &bound, choice, options, variant)) return;
+        BackwardOptions together = options ? *options : (BackwardOptions){0};
+        together.keeps_schedule = true;  // one may store parts of what the other adds to
+        Variant whole;
+        variant_derive(search->arena, search->kernel, general->forward, &together, &whole);
+        if (merge_kinds(search, general, &bound, choice, &together, &whole))
+            *variant = whole;
+        else
+            refuse(search, parameter, tensor, "both ways do not go into one kernel", variant);
+        return;
+    }
+}
+
+void variants_derive_kinds(Arena *arena, const Kernel *kernel, const BackwardOptions *options,
+                           Variant *variant) {
+    const KindsAttempt search = {arena, kernel, options};
+    const BoundKinds general = {.forward = kernel->function};
+    if (variant->result.status == BACKWARD_REFUSED) return;
+    derive_kinds(&search, &general, options, variant);
 }

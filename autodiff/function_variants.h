@@ -10,4 +10,10 @@
 void variants_derive_functions(Arena *arena, const Kernel *kernel, const BackwardOptions *options,
                                Variant *variant);
 
+/// Where a value of a constexpr decides whether a tensor holds integers or floats (packed weights beside plain ones), derives
+/// the kernel for that value by itself, in which the tensor may have a gradient, and puts both below an `if`. Where that cannot be
+/// done, the variant is refused: a gradient would be lost.
+void variants_derive_kinds(Arena *arena, const Kernel *kernel, const BackwardOptions *options,
+                           Variant *variant);
+
 #endif

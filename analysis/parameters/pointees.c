@@ -45,6 +45,10 @@ static intptr_t trace_parameter(ValueWalk *walk, const Value *value) {
     }
 }
 
+int pointee_parameter(const Value *address) {
+    return (int)walk_from(address, trace_parameter, -1, NULL);
+}
+
 // --- What pointers point to
 
 /// The value that an address is computed from, one operation back; NULL at its end.
@@ -106,7 +110,7 @@ static bool visit_pointees(void *context, Op *op) {
     if (!(effects & (EFFECT_READS | EFFECT_WRITES)) || op->operand_count == 0) return true;
     int steps = MOST_STEPS_TO_BRANCHES;
     note_branches(pointees->function, op->operands[0], effects, &steps);
-    int parameter = (int)walk_from(op->operands[0], trace_parameter, -1, NULL);
+    int parameter = pointee_parameter(op->operands[0]);
     if (parameter < 0 || parameter >= pointees->function->parameter_count) return true;
     Parameter *to = &pointees->function->parameters[parameter];
     if (effects & EFFECT_READS) {
@@ -146,7 +150,7 @@ DTypeClass pointee_class(int loaded, int stored) {
 static bool visit_optional(void *context, Op *op) {
     Function *function = context;
     if (op->code == OP_IS_NONE) {
-        int parameter = (int)walk_from(op->operands[0], trace_parameter, -1, NULL);
+        int parameter = pointee_parameter(op->operands[0]);
         if (parameter >= 0) function->parameters[parameter].is_optional = true;
     }
     return true;

@@ -15,6 +15,8 @@ typedef struct Pointees {
 Pointees pointees_find(Arena *arena, Function *function, const Roles *roles);
 /// What a parameter points to, by the roles of what is loaded from it and stored to it.
 DTypeClass pointee_class(int loaded, int stored);
+/// The parameter that an address comes from, the first of several; -1: it is not known.
+int pointee_parameter(const Value *address);
 /// Sets `is_optional` of parameters that the kernel compares with None.
 void optionals_find(Function *function);
 

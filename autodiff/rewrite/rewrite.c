@@ -270,7 +270,28 @@ typedef struct Sharing {
     int gone;
 } Sharing;
 
+static bool dim_mentions(const Poly *dim, const Map *values) {
+    for (int t = 0; dim && t < dim->count; t++)
+        for (int i = 0; i < dim->terms[t].atom_count; i++)
+            if (map_has_pointer(values, dim->terms[t].atoms[i])) return true;
+    return false;
+}
+
+/// A tile's sizes are said in values, too.
+static void share_sizes(const Sharing *sharing, Value *value) {
+    bool mentions = false;
+    for (int i = 0; i < value->type.rank && !mentions; i++)
+        mentions = dim_mentions(value->type.dims[i], &sharing->instead);
+    if (mentions)
+        value->type = type_mapped(sharing->function->arena, value->type, &sharing->instead);
+}
+
 static void read_shared(const Sharing *sharing, Op *op) {
+    if (!sharing->instead.count) return;
+    for (int i = 0; i < op->result_count; i++) share_sizes(sharing, op->results[i]);
+    for (int r = 0; r < op->region_count; r++)
+        for (int i = 0; i < op->regions[r]->argument_count; i++)
+            share_sizes(sharing, op->regions[r]->arguments[i]);
     for (int i = 0; i < op->operand_count; i++)
         if (op->operands[i]) op->operands[i] = value_mapped(&sharing->instead, op->operands[i]);
     for (int i = 0; i < op->keyword_count; i++)

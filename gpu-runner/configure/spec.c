@@ -1,5 +1,7 @@
 // Where configurations come from, in order; each source overrides the next.
 #include "gpu-runner/configure/spec.h"
+#include "analysis/lowering/lower.h"
+#include "analysis/parameters/element_kinds.h"
 #include "gpu-runner/configure/spec_guess.h"
 #include "gpu-runner/configure/spec_launcher.h"
 #include "gpu-runner/configure/spec_text.h"
@@ -152,6 +154,43 @@ static void add_marked(Arena *arena, const SpecRequest *request, SpecOrigin orig
     LIST_PUSH(arena, all, marked);
 }
 
+/// The kernel with the constexprs of a configuration bound, its other parameters open.
+static const Function *lower_constants(Arena *arena, const SpecRequest *request,
+                                       const PlanConfiguration *configuration) {
+    Binding *bindings = ARENA_ARRAY(arena, Binding, configuration->argument_count + 1);
+    int count = 0;
+    for (int i = 0; i < configuration->argument_count; i++) {
+        const PlanArgument *argument = &configuration->arguments[i];
+        if (argument->kind == ARGUMENT_CONSTANT)
+            bindings[count++] = (Binding){.name = argument->name, .constant = argument->constant};
+    }
+    Diagnostics found = {.arena = arena};
+    const LowerOptions options = {
+        .bindings = bindings, .binding_count = count, .general = request->symbolic};
+    return lower_kernel(arena, request->kernel, &options, &found);
+}
+
+static void settle(Arena *arena, const SpecRequest *request, const ParameterFacts *facts,
+                   PlanConfiguration *configuration) {
+    const Function *bound = NULL;
+    for (int i = 0; i < configuration->argument_count; i++) {
+        PlanArgument *argument = &configuration->arguments[i];
+        if (argument->kind != ARGUMENT_POINTER || argument->dtype != DTYPE_INT32) continue;
+        if (!bound) bound = lower_constants(arena, request, configuration);
+        if (!bound || !kind_is_float_in(request->symbolic, i, bound)) continue;
+        argument->dtype = DTYPE_FLOAT32;
+        argument->is_type_open = true;
+        argument->content = content_guess(&facts[i], DTYPE_FLOAT32, argument->content.seed);
+    }
+}
+
+/// Gives floats to tensors that are taken for integers, in each configuration whose constexprs leave nothing that says so.
+static void settle_kinds(Arena *arena, const SpecRequest *request, Configurations *all) {
+    if (!kind_choices(arena, request->symbolic).count) return;
+    const ParameterFacts *facts = facts_of(arena, request->symbolic);
+    for (LIST_EACH(int, i, *all)) settle(arena, request, facts, &all->items[i]);
+}
+
 Configurations spec_configurations(Arena *arena, const SpecRequest *request, Error *error) {
     Configurations all = {0};
     *error = NULL;
@@ -175,6 +214,7 @@ Configurations spec_configurations(Arena *arena, const SpecRequest *request, Err
         Configurations even = spec_from_launchers(arena, request, true);
         for (int i = 0; i < even.count; i++) LIST_PUSH(arena, &all, even.items[i]);
     }
+    settle_kinds(arena, request, &all);
     if (all.count) *error = NULL;
     return all;
 }

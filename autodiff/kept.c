@@ -134,6 +134,10 @@ static void notes_settle(Arena *arena, Backward *copy) {
         TEXT(&copy->assumptions[i], ranges);
         TEXT(&copy->assumptions[i], step);
         TEXT(&copy->assumptions[i], of);
+        TEXT(&copy->assumptions[i], spans);
+        TEXT(&copy->assumptions[i], span_counts);
+        TEXT(&copy->assumptions[i], span_flags);
+        TEXT(&copy->assumptions[i], span_reads);
     }
 }
 

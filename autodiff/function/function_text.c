@@ -571,8 +571,20 @@ static bool text_mentions(const char *text, const char *name) {
     return text && strstr(text, name) != NULL;
 }
 
+/// Whether a check of rows may name it.
+static bool span_mentions(const Backward *backward, const char *name) {
+    for (int i = 0; i < backward->assumption_count; i++) {
+        const Assumption *assumption = &backward->assumptions[i];
+        if (text_mentions(assumption->spans, name) || text_mentions(assumption->span_flags, name) ||
+            text_mentions(assumption->span_counts, name))
+            return true;
+    }
+    return false;
+}
+
 /// Whether the class's backward needs a number of the forward's: not one that it asks an upstream gradient for.
 static bool scalar_is_read(const Backward *backward, const char *name) {
+    if (span_mentions(backward, name)) return true;
     for (int i = 0; i < backward->launch_count; i++)
         for (int k = 0; k < backward->launches[i].argument_count; k++) {
             const BackwardArgument *argument = &backward->launches[i].arguments[k];

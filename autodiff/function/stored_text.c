@@ -282,6 +282,115 @@ static const char *distinct_check(Arena *arena, const LaunchPlan *plan,
                         call_lines(arena, "_check_distinct", next, 3, indent));
 }
 
+/// A text over `@0`, `@1` with names in their places.
+static const char *with_names(Arena *arena, const char *text, const char *const *names) {
+    Buffer out = buffer_new(arena);
+    for (; *text; text++)
+        if (*text == '@')
+            buffer_puts(&out, names[*++text - '0']);
+        else
+            buffer_add(&out, text, 1);
+    return buffer_text(&out);
+}
+
+/// Whether the Function has the numbers and tensors that a text names, and `tuned` those that its caller leaves to decorators.
+static bool is_kept_or_tuned(Arena *arena, const LaunchPlan *plan, const char *text, Texts *tuned) {
+    for (const char *at = text; *at;) {
+        size_t size = name_size(at);
+        bool is_axis = axis_at(at) >= 0;
+        Str name = {at, size};
+        int parameter = size && !is_axis ? parameter_find(plan->kernel, name) : -1;
+        at += is_axis ? sizeof "grid.0" - 1 : size ? size : 1;
+        if (parameter < 0) continue;
+        const char *whole = plan_parameter(plan, parameter)->name;
+        if (plan_has(plan, parameter) && launch_argument(plan->backward, ARGUMENT_SAME, whole)) {
+            continue;
+        }
+        if (!kernel_tunes(plan->kernel, name)) return false;
+        bool is_listed = false;
+        for (LIST_EACH(int, i, *tuned)) is_listed |= strcmp(tuned->items[i], whole) == 0;
+        if (!is_listed) LIST_PUSH(arena, tuned, whole);
+    }
+    return true;
+}
+
+/// The same text with what decorators choose as `meta`.
+static const char *with_choices(Arena *arena, const char *text, const Texts *tuned,
+                                const char *meta) {
+    Buffer out = buffer_new(arena);
+    for (const char *at = text; *at;) {
+        size_t size = name_size(at);
+        Str name = {at, size};
+        bool is_tuned = false;
+        for (int i = 0; size && i < tuned->count; i++) is_tuned |= str_is(name, tuned->items[i]);
+        if (is_tuned)
+            buffer_printf(&out, "%s[\"%.*s\"]", meta, STR_ARGS(name));
+        else
+            buffer_add(&out, at, size ? size : 1);
+        at += size ? size : 1;
+    }
+    return buffer_text(&out);
+}
+
+/// The comparison for each choice of a kernel's decorators.
+static const char *tuned_spans_check(Arena *arena, const LaunchPlan *plan,
+                                     const Assumption *assumption, const char *rows,
+                                     const Texts *tuned, const char *grid, int indent) {
+    const char *meta = plan_name(arena, plan, "meta"), *own = plan_name(arena, plan, "grid");
+    Texts given = {0};
+    Buffer names = buffer_new(arena);
+    for (int p = 0; p < plan->kernel->parameter_count; p++) {
+        const char *name = plan_parameter(plan, p)->name;
+        if (plan_has(plan, p) && launch_argument(plan->backward, ARGUMENT_SAME, name))
+            LIST_PUSH(arena, &given, arena_printf(arena, "%s=%s", name, name));
+    }
+    for (LIST_EACH(int, i, *tuned))
+        buffer_printf(&names, "%s\"%s\"", i ? ", " : "[", tuned->items[i]);
+    buffer_puts(&names, tuned->count ? "]" : "[]");
+    const char *counts = text_with_grid(arena, assumption->span_counts, own);
+    const char *arguments[] = {
+        arena_printf(arena, "\"%s\"", assumption->of),
+        assumption->span_reads,
+        plan->backward->launches[0].kernel,
+        grid,
+        call_lines(arena, "dict", given.items, given.count, indent + 4),
+        buffer_text(&names),
+        arena_printf(arena, "lambda %s, %s: %s", meta, own,
+                     with_choices(arena, counts, tuned, meta)),
+        arena_printf(arena, "lambda %s, %s", meta, with_choices(arena, rows, tuned, meta)),
+    };
+    return call_lines(arena, "_check_tuned_spans", arguments, 8, indent);
+}
+
+/// The comparison of the rows that programs store, or NULL.
+static const char *spans_check(Arena *arena, const LaunchPlan *plan, const Assumption *assumption,
+                               const char *grid, int indent) {
+    const char *names[PROGRAM_AXES], *flags = assumption->span_flags;
+    bool is_tuned = grid_is_tuned(plan);
+    Texts tuned = {0};
+    if (!is_kept_or_tuned(arena, plan, assumption->span_counts, &tuned) ||
+        !is_kept_or_tuned(arena, plan, assumption->spans, &tuned) ||
+        (flags && !is_kept_or_tuned(arena, plan, flags, &tuned)) || (tuned.count && !is_tuned))
+        return NULL;
+    Buffer rows = buffer_new(arena);
+    for (int i = 0; i < assumption->span_axes; i++) {
+        names[i] = plan_name(arena, plan, i ? arena_printf(arena, "program_%d", i) : "program");
+        buffer_printf(&rows, "%s%s", i ? ", " : "", names[i]);
+    }
+    buffer_printf(&rows, ": %s", with_names(arena, assumption->spans, names));
+    if (flags) buffer_printf(&rows, " if %s else None", flags);
+    if (is_tuned)
+        return tuned_spans_check(arena, plan, assumption, buffer_text(&rows), &tuned, grid, indent);
+    bool is_first_axis =
+        !strstr(assumption->span_counts, "grid.1") && !strstr(assumption->span_counts, "grid.2");
+    const char *whole = is_first_axis ? grid : arena_printf(arena, "(*%s, 1, 1)", grid);
+    const char *arguments[] = {arena_printf(arena, "\"%s\"", assumption->of),
+                               assumption->span_reads,
+                               text_with_grid(arena, assumption->span_counts, whole),
+                               arena_printf(arena, "lambda %s", buffer_text(&rows))};
+    return call_lines(arena, "_check_spans", arguments, 4, indent);
+}
+
 /// The check of an assumption, or NULL: it has none.
 static const char *assumption_check(Arena *arena, const LaunchPlan *plan,
                                     const Assumption *assumption, const char *grid, int indent) {
@@ -295,6 +404,7 @@ static const char *assumption_check(Arena *arena, const LaunchPlan *plan,
                                programs};
     if (offsets) return call_lines(arena, "_check_ascending", ascending, 3, indent);
     if (assumption->indices) return distinct_check(arena, plan, assumption, grid, indent);
+    if (assumption->spans) return spans_check(arena, plan, assumption, grid, indent);
     if (!lengths || grid_is_tuned(plan) || !is_said(plan, assumption->step, &most_axis) ||
         most_axis >= 0 || !name_is_passed(plan, str_from(lengths)))
         return NULL;

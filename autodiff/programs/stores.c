@@ -17,6 +17,7 @@
 #include "autodiff/programs/program_digits.h"
 #include "autodiff/programs/store_lanes.h"
 #include "autodiff/programs/store_wraps.h"
+#include "autodiff/spans/row_spans.h"
 #include "autodiff/tape/load_tape.h"
 
 /* ---- one program of those that store alike ---- */
@@ -98,8 +99,9 @@ static void assume(Differentiation *state, const Op *store, const char *format, 
 
 /// The Function compares the indices that tell where the store writes, if it can: of what was assumed last.
 static void have_compared(Differentiation *state, const Op *store) {
-    distinct_describe(state, store,
-                      &state->stores.assumptions.items[state->stores.assumptions.count - 1]);
+    Assumption *last = &state->stores.assumptions.items[state->stores.assumptions.count - 1];
+    distinct_describe(state, store, last);
+    if (!last->indices) row_spans_describe(state, store, last);
 }
 
 /// Whether it is said already what a store assumes.

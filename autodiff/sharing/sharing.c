@@ -16,6 +16,7 @@
 #include "autodiff/rewrite/order.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/sharing/flag_cases.h"
+#include "autodiff/spans/row_spans.h"
 
 /* ---- one statement ---- */
 
@@ -313,8 +314,9 @@ void assume_told_by(Differentiation *state, const Accumulation *statement, const
                                     what, output, statement->input->name);
     for (LIST_EACH(int, i, state->stores.assumptions))
         if (strcmp(state->stores.assumptions.items[i].text, text) == 0) return;
-    LIST_PUSH(state->arena, &state->stores.assumptions,
-              (Assumption){.text = text, .range = store->range});
+    Assumption assumption = {.text = text, .range = store->range, .of = output};
+    row_spans_describe(state, store, &assumption);
+    LIST_PUSH(state->arena, &state->stores.assumptions, assumption);
 }
 
 /// What is assumed where only a mask that is not understood (a length in memory) ends a row before the next one begins.

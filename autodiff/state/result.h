@@ -248,6 +248,12 @@ typedef struct Assumption {
     const char **
         more;  // of `are_pairs`: further indices that differ together with these, each a parameter and its ranges
     int more_count;
+    const char *
+        spans;  // where the rows of each program begin and end, and whether it has any, in Python over `@0`, `@1`; or NULL
+    const char *span_counts;  // how many of each of these there are: a list over `grid.0`
+    const char *span_flags;   // flags under which these rows are stored, in Python; NULL: always
+    const char *span_reads;   // a parameter that they are read from
+    int span_axes;            // how many numbers tell the programs
 } Assumption;
 
 /// Steps of the elements of one tensor that no launch of the file shows, and that the Function looks at: where two sums of the ranges

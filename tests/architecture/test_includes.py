@@ -68,13 +68,16 @@ ROOMS = {
         "joins": {"addresses", "rewrite", "state"},
         "addresses": {"rewrite", "state"},
         "digits": {"addresses", "rewrite", "state"},
+        "spans": {"addresses", "rewrite", "state"},
         "tape": {"addresses", "rewrite", "state"},
         "primal": {"tape", "addresses", "rewrite", "state"},
-        "programs": {"digits", "extents", "primal", "tape", "addresses", "rewrite", "state"},
+        "programs": {
+            *{"digits", "extents", "primal", "tape", "spans", "addresses", "rewrite", "state"},
+        },
         "emit": {"addresses", "rewrite", "state"},
         "extents": {"digits", "tape", "addresses", "rewrite", "state"},
         "atomics": {"addresses", "rewrite", "state"},
-        "sharing": {"digits", "addresses", "rewrite", "state"},
+        "sharing": {"digits", "spans", "addresses", "rewrite", "state"},
         "gathers": {"digits", "atomics", "addresses", "rewrite", "state"},
         "schedule": {
             *{"sharing", "gathers", "atomics", "extents", "tape", "digits", "addresses"},

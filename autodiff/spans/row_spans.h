@@ -1,0 +1,12 @@
+// Rows of an output that memory tells a program to store.
+#ifndef TAD_AUTODIFF_SPANS_ROW_SPANS_H
+#define TAD_AUTODIFF_SPANS_ROW_SPANS_H
+
+#include "autodiff/state/differentiation.h"
+
+/// Sets `spans` of an assumption that no two programs store to one element: where the rows that each of them stores begin and end,
+/// which the Function compares. The assumption stays as it is where that cannot be said exactly: rows that are left out by a mask
+/// that is not understood, that are not next to each other, or that a tuner's choice decides.
+void row_spans_describe(Differentiation *state, const Op *store, Assumption *assumption);
+
+#endif

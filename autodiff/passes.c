@@ -169,10 +169,8 @@ static void pass_parameters(Differentiation *state) {
 static void pass_activity(Differentiation *state) {
     activity_mark(state);
     state->is_constant = !outputs_are_active(state, state->memory);
-    if (state->is_constant)
-        outputs_refuse_unknown(state);
-    else
-        outputs_refuse_unseen(state, state->memory);
+    if (state->is_constant) outputs_refuse_unknown(state);
+    if (!state->failed) outputs_refuse_unseen(state, state->memory);
 }
 
 /* ---- on the backward ---- */

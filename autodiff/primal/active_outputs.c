@@ -83,35 +83,6 @@ static void refuse_assembly(Differentiation *state, const Op *store) {
             "whether that has a gradient: read it with tl.load");
 }
 
-/// What is stored without a type or computed from what was not understood, or read or written at a place that nobody knows, may have
-/// a gradient.
-static bool visit_unknown_access(void *context, Op *op) {
-    Differentiation *state = context;
-    bool stores = (op->code == OP_STORE || op->code == OP_ATOMIC_ADD) && op->operand_count > 1 &&
-                  op->operands[1];
-    const Value *value = stores ? op->operands[1] : op->code == OP_LOAD ? op->results[0] : NULL;
-    if (!value) return true;
-    if (stores) refuse_assembly(state, op);
-    if (stores && value->type.kind == TYPE_UNKNOWN) adjoint_refuse_unknown(state, op->operands[1]);
-    const Op *cause =
-        stores && !state->failed ? (const Op *)walk_from(value, unknown_in, 0, NULL) : NULL;
-    if (cause && !state->failed)
-        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNKNOWN_SHAPE, cause->range,
-                     "a gradient has to pass through what was not understood: %s", cause->note);
-    if (!state->failed && value->type.kind == TYPE_NUMBER && dtype_is_float(value->type.element) &&
-        !pointer_root(op->operands[0]))
-        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNKNOWN_ADDRESS, op->range,
-                     "the address of this %s is chosen at run time, so it is not known %s",
-                     stores ? "store" : "load",
-                     stores ? "which tensor's gradient comes back here"
-                            : "which tensor has a gradient");
-    return !state->failed;
-}
-
-void outputs_refuse_unknown(Differentiation *state) {
-    region_walk(state->primal->body, visit_unknown_access, state);
-}
-
 /* ---- addresses that are numbers ---- */
 
 typedef struct PointerSources {
@@ -155,10 +126,61 @@ static bool is_unseen_address(Arena *arena, const Value *pointer) {
     return false;
 }
 
+static void refuse_number(Differentiation *state, const Op *op) {
+    const char *others =
+        state->is_constant ? "" : ", or name the inputs that need a gradient with --wrt";
+    if (op->code == OP_LOAD)
+        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNKNOWN_ADDRESS, op->range,
+                     "this loads through an address that is a number, loaded or passed, so the "
+                     "gradient of the tensor there would be lost: pass the tensor itself%s",
+                     others);
+    else
+        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNKNOWN_ADDRESS, op->range,
+                     "this stores through an address that is a number, loaded or passed, so it is "
+                     "not known which tensor's gradient comes back here: pass the tensor itself");
+}
+
+/* ---- what was not understood ---- */
+
+/// What is stored without a type or computed from what was not understood, or read or written at a place that nobody knows, may have
+/// a gradient.
+static bool visit_unknown_access(void *context, Op *op) {
+    Differentiation *state = context;
+    bool stores = (op->code == OP_STORE || op->code == OP_ATOMIC_ADD) && op->operand_count > 1 &&
+                  op->operands[1];
+    const Value *value = stores ? op->operands[1] : op->code == OP_LOAD ? op->results[0] : NULL;
+    if (!value) return true;
+    if (stores) refuse_assembly(state, op);
+    if (stores && value->type.kind == TYPE_UNKNOWN) adjoint_refuse_unknown(state, op->operands[1]);
+    const Op *cause =
+        stores && !state->failed ? (const Op *)walk_from(value, unknown_in, 0, NULL) : NULL;
+    if (cause && !state->failed)
+        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNKNOWN_SHAPE, cause->range,
+                     "a gradient has to pass through what was not understood: %s", cause->note);
+    bool is_open = !state->failed && value->type.kind == TYPE_NUMBER &&
+                   dtype_is_float(value->type.element) && !pointer_root(op->operands[0]);
+    if (is_open && is_unseen_address(state->arena, op->operands[0]))
+        refuse_number(state, op);
+    else if (is_open)
+        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNKNOWN_ADDRESS, op->range,
+                     "the address of this %s is chosen at run time, so it is not known %s",
+                     stores ? "store" : "load",
+                     stores ? "which tensor's gradient comes back here"
+                            : "which tensor has a gradient");
+    return !state->failed;
+}
+
+void outputs_refuse_unknown(Differentiation *state) {
+    region_walk(state->primal->body, visit_unknown_access, state);
+}
+
+/* ---- accesses through such addresses ---- */
+
 typedef struct UnseenAccess {
     Differentiation *state;
     Differentiation *seeded;  // with what is loaded through such addresses as the only inputs
     const Op *load, *store;   // the first of each; the store of a value with a gradient
+    OpList stores;
 } UnseenAccess;
 
 static bool visit_unseen_access(void *context, Op *op) {
@@ -169,12 +191,20 @@ static bool visit_unseen_access(void *context, Op *op) {
     if (stores) refuse_assembly(unseen->state, op);
     if ((!loads && !stores) || !is_unseen_address(unseen->state->arena, op->operands[0]))
         return true;
+    if (stores) LIST_PUSH(unseen->state->arena, &unseen->stores, op);
     if (stores && !unseen->store && value_is_active(unseen->state, op->operands[1]))
         unseen->store = op;
     if (!loads || !value_may_be_float(op->results[0])) return true;
     if (!unseen->load) unseen->load = op;
     map_set_pointer(&unseen->seeded->activity.active, op->results[0], (void *)1);
     return true;
+}
+
+/// Whether what is loaded through such addresses reaches an output, be it one of those.
+static bool reaches_outputs(const UnseenAccess *unseen, const Memory *memory) {
+    for (LIST_EACH(int, i, unseen->stores))
+        if (value_is_active(unseen->seeded, unseen->stores.items[i]->operands[1])) return true;
+    return outputs_are_active(unseen->seeded, memory);
 }
 
 void outputs_refuse_unseen(Differentiation *state, const Memory *memory) {
@@ -186,16 +216,9 @@ void outputs_refuse_unseen(Differentiation *state, const Memory *memory) {
     UnseenAccess unseen = {.state = state, .seeded = &seeded};
     region_walk(state->primal->body, visit_unseen_access, &unseen);
     if (state->failed) return;
-    if (unseen.store)
-        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNKNOWN_ADDRESS, unseen.store->range,
-                     "this stores through an address that is a number, loaded or passed, so it is "
-                     "not known which tensor's gradient comes back here: pass the tensor itself");
+    if (unseen.store) refuse_number(state, unseen.store);
     bool names_inputs = state->options && state->options->wrt_count > 0;
     if (!unseen.load || unseen.store || names_inputs) return;
     activity_mark(&seeded);
-    if (outputs_are_active(&seeded, memory))
-        adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNKNOWN_ADDRESS, unseen.load->range,
-                     "this loads through an address that is a number, loaded or passed, so the "
-                     "gradient of the tensor there would be lost: pass the tensor itself, or name "
-                     "the inputs that need a gradient with --wrt");
+    if (reaches_outputs(&unseen, memory)) refuse_number(state, unseen.load);
 }

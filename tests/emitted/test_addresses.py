@@ -72,6 +72,45 @@ def test_tensor_behind_a_number_is_refused(tmp_path: Path, name: str) -> None:
     assert "address" in reason or "pointer" in reason
 
 
+# All that these read and write lies behind numbers; a flag may say of what type.
+BEHIND = """import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x_table, y_table, sizes, HALF: tl.constexpr, B: tl.constexpr):
+    dtype = {dtype}
+    g = tl.program_id(0)
+    rows = tl.load(sizes + g)
+    x_ptr = tl.load(x_table + g).to(tl.pointer_type(dtype))
+    y_ptr = tl.load(y_table + g).to(tl.pointer_type(dtype))
+{body}
+"""
+BODIES = {
+    "pointers": "i = tl.arange(0, B)\nx = tl.load(x_ptr + i, mask=i < rows)\n"
+    "tl.store(y_ptr + i, x * x, mask=i < rows)",
+    "descriptors": "x_desc = tl.make_tensor_descriptor(x_ptr, [rows, B], [B, 1], [16, B])\n"
+    "y_desc = tl.make_tensor_descriptor(y_ptr, [rows, B], [B, 1], [16, B])\n"
+    "for row in range(0, rows, 16):\n    x = x_desc.load([row, 0])\n    y_desc.store([row, 0], x * x)",
+}
+
+
+@pytest.mark.parametrize("dtype", ["tl.float16", "tl.float16 if HALF else tl.float32"])
+@pytest.mark.parametrize("name", BODIES)
+def test_a_kernel_between_tables_of_addresses_is_refused(
+    tmp_path: Path, name: str, dtype: str
+) -> None:
+    """It has gradients, which nobody can find: it is not taken for one without any."""
+    file = tmp_path / "behind.py"
+    body = "\n".join("    " + line for line in BODIES[name].split("\n"))
+    file.write_text(BEHIND.format(dtype=dtype, body=body))
+    report = json.loads(tad("--check", "--grad", "--format", "json", file).stdout)
+    (kernel,) = report["kernels"]
+    assert kernel["status"] == "refused"
+    assert "through an address that is a number" in kernel["reason"]
+    assert "--wrt" not in kernel["reason"]
+
+
 @pytest.mark.parametrize("name", INDEPENDENT)
 def test_numbers_behind_a_number_need_no_gradient(tmp_path: Path, name: str) -> None:
     assert status(tmp_path, INDEPENDENT[name])[0] in {"derived", "proved", "unproved"}

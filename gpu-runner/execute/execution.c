@@ -243,8 +243,10 @@ void executor_exclude_infinite(Executor *executor, Execution *run, int64_t *excl
         *all += written.count;
         int64_t before = *excluded;
         for (int i = 0; i < written.count; i++) {
-            if (isfinite(memory_peek(run->memory, buffer, written.items[i]))) continue;
+            double number = memory_peek(run->memory, buffer, written.items[i]);
+            if (isfinite(number)) continue;
             ++*excluded;
+            executor->has_nan = executor->has_nan || number != -INFINITY;
             if (!executor->has_excluded) {
                 executor->excluded_parameter = parameter;
                 executor->excluded_offset = written.items[i];

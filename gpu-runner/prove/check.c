@@ -452,7 +452,15 @@ static const MemoryFinding *fault_of_launch(Checker *checker) {
     return NULL;
 }
 
-/// Whether it ran, read inputs and wrote mostly numbers; if not, the reason is in the result.
+enum { ENOUGH_NUMBERS = 32 };
+
+/// Whether too little of what was stored is numbers. Scores of which most are masked are -inf there, and the others show enough.
+static bool is_mostly_infinite(const Checker *checker, int64_t excluded, int64_t written) {
+    bool are_masked = !checker->executor.has_nan && written - excluded >= ENOUGH_NUMBERS;
+    return 2 * excluded > written && !are_masked;
+}
+
+/// Whether it ran, read inputs and wrote numbers; if not, the reason is in the result.
 static bool forward_is_usable(Checker *checker) {
     const Problem *problem = checker->problem;
     Execution *forward = &checker->forward;
@@ -486,7 +494,7 @@ static bool forward_is_usable(Checker *checker) {
         result->excluded_names = arena_strdup(checker->arena, checker->executor.excluded_names);
     if (written == 0) {
         result->reason = "the forward writes no output";
-    } else if (2 * excluded > written) {
+    } else if (is_mostly_infinite(checker, excluded, written)) {
         result->reason = "most outputs of the forward are not finite";
         result->cause = CHECK_CAUSE_NOT_FINITE;
     }

@@ -383,6 +383,45 @@ def test_a_launch_whose_results_are_no_numbers_is_told(tmp_path: Path) -> None:
     _, right = check(tmp_path, EMPTY_ROW.replace("lanes < row", "lanes <= row"))
     assert right["kernels"][0]["status"] == "proved"
 
+# Of each row's scores all but a few are masked: -inf is what the kernel stores for them.
+MASKED_SCORES = (
+    HEAD
+    + """@triton.jit
+def score_kernel(q_ptr, k_ptr, s_ptr, rows, keys, first, every, D: tl.constexpr, B: tl.constexpr):
+    r = tl.program_id(0) * B + tl.arange(0, B)
+    c = tl.program_id(1) * B + tl.arange(0, B)
+    d = tl.arange(0, D)
+    q = tl.load(q_ptr + r[:, None] * D + d[None, :], mask=(r < rows)[:, None], other=0.0)
+    k = tl.load(k_ptr + c[:, None] * D + d[None, :], mask=(c < keys)[:, None], other=0.0)
+    s = tl.dot(q, tl.trans(k))
+    seen = c[None, :] < ((first + r) // every)[:, None]
+    s = tl.where(seen, tl.exp(s), MASK)
+    inside = (r < rows)[:, None] & (c < keys)[None, :]
+    tl.store(s_ptr + r[:, None] * keys + c[None, :], s, mask=inside)
+
+
+def score(q, k):
+    rows, d = q.shape
+    s = torch.empty((rows, k.shape[0]), device=q.device)
+    grid = (triton.cdiv(rows, 16), triton.cdiv(k.shape[0], 16))
+    score_kernel[grid](q, k, s, rows, k.shape[0], 3, 4, D=d, B=16)
+    return s
+"""
+)
+
+
+def test_scores_of_which_most_are_masked_are_proved_by_the_others(tmp_path: Path) -> None:
+    """How many that were is said. Where a mask stores NaN or +inf, most results are no numbers: no proof."""
+    _, report = check(tmp_path, MASKED_SCORES.replace("MASK", "-float('inf')"))
+    (kernel,) = report["kernels"]
+    assert kernel["status"] == "proved"
+    assert "not compared: " in kernel["covered"]
+    for mask in ("float('inf')", "float('nan')"):
+        _, report = check(tmp_path, MASKED_SCORES.replace("MASK", mask))
+        (kernel,) = report["kernels"]
+        assert kernel["status"] == "derived"
+        assert "most outputs of the forward are not finite" in kernel["reason"]
+
 
 # Annotated as if it could be None, which the kernel would not compile with.
 ANNOTATED = (

@@ -6,7 +6,7 @@
 
 #include "base/escape.h"
 #include "gpu-runner/cuda/device.h"
-#include "gpu-runner/prove/gradcheck.h"
+#include "gpu-runner/verdict/gradcheck.h"
 #include "gpu-runner/prove/request.h"
 #include "gpu-runner/rpc.h"
 #include "gpu-runner/run.h"

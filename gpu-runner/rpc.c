@@ -10,7 +10,7 @@
 
 #include "base/frames.h"
 #include "gpu-runner/cuda/device.h"
-#include "gpu-runner/prove/gradcheck.h"
+#include "gpu-runner/verdict/gradcheck.h"
 #include "gpu-runner/prove/launch_plan.h"
 #include "gpu-runner/prove/request.h"
 #include "gpu-runner/run.h"

@@ -108,8 +108,9 @@ ROOMS = {
         "execute": {"cuda", "configure", "interp"},
         "rules": {"configure", "interp"},
         "prove": {"rules", "execute", "configure", "cuda", "interp"},
+        "verdict": {"prove", "rules", "execute", "configure", "cuda", "interp"},
         "triton": {"cuda", "interp"},
-        ".": {"prove", "execute", "triton", "cuda", "configure", "sandbox"},
+        ".": {"verdict", "prove", "execute", "triton", "cuda", "configure", "sandbox"},
     },
     "features": {
         # features.h is the folder's front header: it includes no room, and every room may include it.

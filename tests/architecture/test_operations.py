@@ -30,7 +30,7 @@ LEFT = {
     "codeactions/fix_memory.c": 1,
     "gpu-runner/configure/facts.c": 1,
     "gpu-runner/interp/interp_memory.c": 1,
-    "gpu-runner/prove/covered.c": 1,
+    "gpu-runner/verdict/covered.c": 1,
 }
 
 

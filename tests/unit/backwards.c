@@ -5,7 +5,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 
-#include "gpu-runner/prove/gradcheck.h"
+#include "gpu-runner/verdict/gradcheck.h"
 #include "gpu-runner/prove/request.h"
 #include "server/proofs/proof.h"
 #include "server/text/resolve.h"

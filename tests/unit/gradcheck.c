@@ -1,7 +1,7 @@
 // The gradient check on hand-written backwards: right ones are proved, each kind of wrong one fails for its reason.
 #include "gpu-runner/prove/request.h"
 
-#include "gpu-runner/prove/gradcheck.h"
+#include "gpu-runner/verdict/gradcheck.h"
 #include "tests/support/check.h"
 
 /// Forward: z = x * exp(y) per row of a matrix, w shared by all rows.

@@ -1,5 +1,5 @@
 // Tensors whose type nobody says are bfloat16 in one run and float32, with dots in TF32, in another.
-#include "gpu-runner/prove/own_report.h"
+#include "gpu-runner/verdict/own_report.h"
 
 #include <ctype.h>
 #include <math.h>

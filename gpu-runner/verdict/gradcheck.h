@@ -1,6 +1,6 @@
 // The request `gradcheck`: every configuration of a kernel is run and compared; what was found is put into one result.
-#ifndef TAD_GPU_RUNNER_PROVE_GRADCHECK_H
-#define TAD_GPU_RUNNER_PROVE_GRADCHECK_H
+#ifndef TAD_GPU_RUNNER_VERDICT_GRADCHECK_H
+#define TAD_GPU_RUNNER_VERDICT_GRADCHECK_H
 
 #include "gpu-runner/prove/request.h"
 

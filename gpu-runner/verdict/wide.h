@@ -1,8 +1,8 @@
 // Proofs that rest on a derivative by hand, once more with numbers far from 0: its formula may be another one there.
-#ifndef TAD_GPU_RUNNER_PROVE_WIDE_H
-#define TAD_GPU_RUNNER_PROVE_WIDE_H
+#ifndef TAD_GPU_RUNNER_VERDICT_WIDE_H
+#define TAD_GPU_RUNNER_VERDICT_WIDE_H
 
-#include "gpu-runner/prove/own_report.h"
+#include "gpu-runner/verdict/own_report.h"
 
 /// Other contents of the float buffers: positive ones for logarithms and roots, small ones for what overflows.
 void wide_set_contents(PlanConfiguration *configuration, double low, double high);

@@ -1,5 +1,5 @@
 // A case is a number; what is wanted is a list of cases with their words, by the symbolic kernel.
-#include "gpu-runner/prove/covered.h"
+#include "gpu-runner/verdict/covered.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // What the proved configurations of a kernel have shown, what was wanted and could not be had; in words and as JSON.
-#ifndef TAD_GPU_RUNNER_PROVE_COVERED_H
-#define TAD_GPU_RUNNER_PROVE_COVERED_H
+#ifndef TAD_GPU_RUNNER_VERDICT_COVERED_H
+#define TAD_GPU_RUNNER_VERDICT_COVERED_H
 
 #include "base/json.h"
 #include "gpu-runner/configure/facts.h"

@@ -1,6 +1,6 @@
 // Which of the proved configurations run again in their own types, and what the result says of that.
-#ifndef TAD_GPU_RUNNER_PROVE_OWN_REPORT_H
-#define TAD_GPU_RUNNER_PROVE_OWN_REPORT_H
+#ifndef TAD_GPU_RUNNER_VERDICT_OWN_REPORT_H
+#define TAD_GPU_RUNNER_VERDICT_OWN_REPORT_H
 
 #include "gpu-runner/prove/problem_read.h"
 

@@ -1,6 +1,6 @@
 // A proof has numbers in (-1, 1), which is enough for what the rules derive: they are the same formula everywhere. What a person
 // writes may have pieces.
-#include "gpu-runner/prove/wide.h"
+#include "gpu-runner/verdict/wide.h"
 
 #include "gpu-runner/prove/check.h"
 

@@ -189,7 +189,7 @@ static bool is_harmless(const Module *module, SyntaxNode node) {
     case SYNTAX_ASSIGNMENT: return node_same(node_field(parent, "left"), node);
     case SYNTAX_ATTRIBUTE: {
         Str member = node_text(module->source, node_field(parent, "attribute"));
-        return !str_is(member, "run") && !str_is(member, "fn");
+        return !str_is(member, "run") && !str_is(member, "fn") && !str_is(member, "__getitem__");
     }
     default: return false;
     }
@@ -402,6 +402,13 @@ static void leave_out_callers(ModuleWriter *writer) {
         Item *item = &writer->items.items[i];
         if (item->left_out && is_host_code(item) && !is_script(item) &&
             mentioned(writer, item, &hidden))
+            note_left_out(writer, item);
+    }
+    // `run = make(kernel)`
+    for (LIST_EACH(int, i, writer->items)) {
+        Item *item = &writer->items.items[i];
+        bool is_hidden = item->left_out && !is_host_code(item) && has_names(item);
+        if (is_hidden && !is_script(item) && mentioned(writer, item, &left_out))
             note_left_out(writer, item);
     }
     for (bool changed = true; changed;) {

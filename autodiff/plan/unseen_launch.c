@@ -16,6 +16,7 @@ typedef struct UnseenSearch {
     const Module *module;
     Map seen;  // FunctionDefinition -> the search: functions of other files
     int depth;
+    bool looks_up;  // what names say at run time: `globals()[name]`
     const char *why;
 } UnseenSearch;
 
@@ -55,6 +56,98 @@ static bool is_grid(const Module *module, SyntaxNode subscript) {
     GridBinding binding = {module->source, text, false};
     syntax_walk(node_field(around, "body"), visit_grid_binding, &binding);
     return binding.is_grid;
+}
+
+/* ---- kernels that are looked up where the program runs ---- */
+
+/// `getattr(sys.modules[__name__], name)`, of a module: what an object has may be anything, and is no kernel then.
+static bool is_of_module(const Module *module, Arena *arena, SyntaxNode call) {
+    SyntaxNode object = node_child(node_field(call, "arguments"), 0);
+    Str text = node_text(module->source, object);
+    ScopeEntry entry = scope_of_expression(arena, module, object);
+    return text_contains(text, "sys.modules") || text_contains(text, "import_module") ||
+           entry.kind == SCOPE_MODULE;
+}
+
+/// Whether a call gives what a name says at run time.
+static bool is_lookup(const UnseenSearch *search, SyntaxNode node) {
+    static const char *const names[] = {"globals", "locals", "vars", "eval", "import_module"};
+    const Source *source = search->module->source;
+    if (node_kind(node) == SYNTAX_ATTRIBUTE)
+        return str_is(node_text(source, node_field(node, "attribute")), "__dict__");
+    if (node_kind(node) != SYNTAX_CALL) return false;
+    Str name = text_last_component(node_text(source, node_field(node, "function")));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (str_is(name, names[i])) return true;
+    return str_is(name, "getattr") && is_of_module(search->module, search->arena, node);
+}
+
+static bool visit_lookup(void *context, SyntaxNode node) {
+    UnseenSearch *search = context;
+    search->looks_up = search->looks_up || is_lookup(search, node);
+    return !search->looks_up;
+}
+
+/// `exec("kernel[grid](x)")`: a text that names a kernel of the file is run.
+static void search_text(UnseenSearch *search, SyntaxNode call) {
+    const Module *module = search->module;
+    Str name = text_last_component(node_text(module->source, node_field(call, "function")));
+    if (!str_is(name, "exec") && !str_is(name, "eval")) return;
+    Str text = node_text(module->source, node_field(call, "arguments"));
+    for (LIST_EACH(int, i, module->functions)) {
+        const FunctionDefinition *kernel = module->functions.items[i];
+        const char *word = arena_printf(search->arena, "%.*s[", STR_ARGS(kernel->name));
+        if (kernel->is_jit && !kernel->is_helper && text_contains(text, word))
+            search->why = arena_printf(search->arena, "it launches `%.*s` in a text that it runs",
+                                       STR_ARGS(kernel->name));
+    }
+}
+
+typedef struct LookupBinding {
+    const UnseenSearch *search;
+    Str name;
+    bool is_found;
+} LookupBinding;
+
+static bool visit_lookup_binding(void *context, SyntaxNode node) {
+    LookupBinding *binding = context;
+    const Source *source = binding->search->module->source;
+    if (node_kind(node) != SYNTAX_ASSIGNMENT ||
+        !str_equal(node_text(source, node_field(node, "left")), binding->name))
+        return !binding->is_found;
+    UnseenSearch inner = *binding->search;
+    inner.looks_up = false;
+    syntax_walk(node_field(node, "right"), visit_lookup, &inner);
+    binding->is_found |= inner.looks_up;
+    return !binding->is_found;
+}
+
+/// Whether a name of the function around is bound to what was looked up.
+static bool is_bound_by_lookup(const UnseenSearch *search, SyntaxNode name) {
+    SyntaxNode around = name;
+    while (!node_is_null(around) && node_kind(around) != SYNTAX_FUNCTION)
+        around = node_parent(around);
+    if (node_is_null(around)) return false;
+    LookupBinding binding = {search, node_text(search->module->source, name), false};
+    syntax_walk(node_field(around, "body"), visit_lookup_binding, &binding);
+    return binding.is_found;
+}
+
+/// `launch = globals()[name][grid]`.
+static void search_subscript(UnseenSearch *search, SyntaxNode node) {
+    SyntaxNode parent = node_parent(node);
+    bool is_called =
+        node_kind(parent) == SYNTAX_CALL && node_same(node_field(parent, "function"), node);
+    if (is_called || !is_grid(search->module, node)) return;
+    SyntaxNode value = node_field(node, "value");
+    UnseenSearch inner = *search;
+    inner.looks_up = false;
+    syntax_walk(value, visit_lookup, &inner);
+    if (!inner.looks_up && node_kind(value) != SYNTAX_IDENTIFIER) return;
+    if (!inner.looks_up && !is_bound_by_lookup(search, value)) return;
+    search->why = arena_printf(
+        search->arena, "it launches `%.*s`, and no kernel of this file is known by that name",
+        STR_ARGS(node_text(search->module->source, value)));
 }
 
 static const LaunchSite *site_of(const Module *module, SyntaxNode call) {
@@ -102,7 +195,9 @@ static bool visit_call(void *context, SyntaxNode node) {
             const FunctionDefinition *function = module->functions.items[i];
             if (function->is_jit && node_same(function->node, node)) return false;
         }
+    if (node_kind(node) == SYNTAX_SUBSCRIPT) search_subscript(search, node);
     if (node_kind(node) != SYNTAX_CALL) return true;
+    search_text(search, node);
     SyntaxNode callee = node_field(node, "function");
     const LaunchSite *site = site_of(module, node);
     if (node_kind(callee) == SYNTAX_SUBSCRIPT) {

@@ -82,13 +82,31 @@ typedef struct VariantFlagSearch {
     const Parameter *flag;
 } VariantFlagSearch;
 
+/// Ends at an access through a descriptor whose block is not known.
+static bool visit_open_block(void *context, Op *op) {
+    (void)context;
+    bool accesses = op_rows[op->code].effects & (EFFECT_READS | EFFECT_WRITES | EFFECT_ATOMIC);
+    const Value *descriptor = accesses && op->operand_count ? op->operands[0] : NULL;
+    if (!descriptor || descriptor->type.kind != TYPE_DESCRIPTOR) return true;
+    for (int i = 0; i < descriptor->type.rank; i++)
+        if (!descriptor->type.dims[i]) return false;
+    return true;
+}
+
+/// Whether one branch stores blocks of one shape, perhaps, and the other one blocks of another.
+static bool decides_blocks(const Op *branch) {
+    for (int r = 0; r < branch->region_count; r++)
+        if (!region_walk(branch->regions[r], visit_open_block, NULL)) return true;
+    return false;
+}
+
 /// Finds the flag of the first branch or mode that is open and should not be.
 static bool visit_flagged(void *context, Op *op) {
     VariantFlagSearch *search = context;
     for (int i = 0; i < op->operand_count && !search->flag; i++)
         if (is_mode(op, i)) search->flag = flag_in(search->function, op->operands[i]);
     if (op->code != OP_IF) return !search->flag;
-    bool undecided = false;
+    bool undecided = decides_blocks(op);
     for (int i = 0; i < op->result_count; i++)
         undecided = undecided || is_undecided(op->results[i]);
     if (undecided) search->flag = flag_in(search->function, op->operands[0]);

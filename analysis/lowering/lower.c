@@ -41,9 +41,7 @@ static Value *lower_default(Lowering *lowering, const ParameterDefinition *param
 static void blocks_renew(Lowering *lowering, Type *type) {
     const Poly **dims = ARENA_ARRAY(lowering->arena, const Poly *, type->rank + 1);
     for (int axis = 0; axis < type->rank; axis++)
-        if (type->dims[axis])
-            dims[axis] =
-                poly_in_function(lowering->arena, type->dims[axis], lowering->builder.function);
+        if (type->dims[axis]) dims[axis] = poly_in_function(&lowering->builder, type->dims[axis]);
     type->dims = dims;
 }
 
@@ -85,7 +83,6 @@ static void parameters_add(Lowering *lowering, const KernelPass *pass) {
         const ParameterDefinition *from = &definition->parameters[i];
         Parameter *to = &function->parameters[i];
         Value *value = to->value;
-        if (value->type.kind == TYPE_DESCRIPTOR) blocks_renew(lowering, &value->type);
         const Binding *binding = binding_of(pass->options, from->name);
         if (binding && binding->constant) {
             value->constant = binding->constant;
@@ -98,6 +95,10 @@ static void parameters_add(Lowering *lowering, const KernelPass *pass) {
         variable_set(lowering, from->name, value);
         const Value *missing = lower_default(lowering, from);
         if (missing) to->default_value = missing->constant;
+    }
+    for (int i = 0; i < definition->parameter_count; i++) {
+        Type *type = &function->parameters[i].value->type;
+        if (type->kind == TYPE_DESCRIPTOR) blocks_renew(lowering, type);
     }
 }
 

@@ -13,7 +13,8 @@ typedef struct Sizes {
     Function *function;
     int *parents;  // by dimension: value id * TYPE_MAX_RANK + axis; 0: its own
     const Poly **known;
-    bool *is_torn;  // by class: two sizes of it are known, and they differ
+    bool *is_torn;     // by class: two sizes of it are known, and they differ
+    bool in_branches;  // whether a result of an `if` has the sizes of what either side yields
     bool changed;
 } Sizes;
 
@@ -151,7 +152,7 @@ static bool is_descriptor_access(const Op *op, const Value **block) {
 static bool visit_sizes(void *context, Op *op) {
     Sizes *sizes = context;
     const Value *block, *result = op->result_count == 1 ? op->results[0] : NULL;
-    if (op->region_count) unite_regions(sizes, op);
+    if (op->region_count && (op->code != OP_IF || sizes->in_branches)) unite_regions(sizes, op);
     if (op->operand_count == 0 || !op->operands[0]) return true;
     if (is_descriptor_access(op, &block)) {
         unite_all(sizes, op->operands[0], block);
@@ -239,26 +240,72 @@ static void settle(Sizes *sizes) {
     }
 }
 
+/// Two axes of one descriptor that have one size only if both sides of a branch are believed: one side turns the blocks over.
+static void tear_turned(Sizes *sizes, const bool *was_one) {
+    int pair = 0;
+    for (int i = 0; i < sizes->function->parameter_count; i++) {
+        const Value *value = sizes->function->parameters[i].value;
+        for (int a = 0; value->type.kind == TYPE_DESCRIPTOR && a < value->type.rank; a++)
+            for (int b = a + 1; b < value->type.rank; b++, pair++) {
+                int class = class_of(sizes, dimension(value, a));
+                if (!was_one[pair] && class == class_of(sizes, dimension(value, b)))
+                    sizes->is_torn[class] = true;
+            }
+    }
+}
+
+/// Which pairs of axes of one descriptor have one size, in the order of tear_turned.
+static bool *axes_of_one_size(Sizes *sizes) {
+    size_t most = (size_t)sizes->function->parameter_count * TYPE_MAX_RANK * TYPE_MAX_RANK;
+    bool *are_one = ARENA_ARRAY(sizes->arena, bool, most + 1);
+    int pair = 0;
+    for (int i = 0; i < sizes->function->parameter_count; i++) {
+        const Value *value = sizes->function->parameters[i].value;
+        for (int a = 0; value->type.kind == TYPE_DESCRIPTOR && a < value->type.rank; a++)
+            for (int b = a + 1; b < value->type.rank; b++, pair++)
+                are_one[pair] =
+                    class_of(sizes, dimension(value, a)) == class_of(sizes, dimension(value, b));
+    }
+    return are_one;
+}
+
 // --- Parameters
 
-/// Whether a size is made of the kernel's own constexprs, so that it means the same in another pass.
+/// Whether a number is one of the kernel's own constexprs, or a quotient of such.
+static bool number_is_lasting(const Function *function, const Value *value, int depth) {
+    if (value_is_int(value, NULL)) return true;
+    if (!value->op) return value->region == function->body;
+    return depth > 0 && value->op->code == OP_FLOORDIV &&
+           number_is_lasting(function, value->op->operands[0], depth - 1) &&
+           number_is_lasting(function, value->op->operands[1], depth - 1);
+}
+
+enum { QUOTIENTS = 3 };  // of quotients of quotients: `BLOCK // 2 // 2` is as far as anybody goes
+
+/// Whether a size is made of these, so that it means the same in another pass.
 static bool size_is_lasting(const Function *function, const Poly *size) {
     for (int t = 0; t < size->count; t++)
-        for (int a = 0; a < size->terms[t].atom_count; a++) {
-            const Value *atom = size->terms[t].atoms[a];
-            if (atom->region != function->body) return false;
-        }
+        for (int a = 0; a < size->terms[t].atom_count; a++)
+            if (!number_is_lasting(function, size->terms[t].atoms[a], QUOTIENTS)) return false;
     return true;
 }
 
-const Poly *poly_in_function(Arena *arena, const Poly *poly, const Function *function) {
+static Value *number_here(Builder *builder, const Value *value) {
+    int64_t number;
+    if (value_is_int(value, &number)) return build_int(builder, number);
+    if (!value->op) return builder->function->parameters[value->index].value;
+    return build_binary(builder, OP_FLOORDIV, number_here(builder, value->op->operands[0]),
+                        number_here(builder, value->op->operands[1]));
+}
+
+const Poly *poly_in_function(Builder *builder, const Poly *poly) {
+    Arena *arena = builder->function->arena;
     const Poly *sum = poly_constant(arena, 0);
     for (int t = 0; t < poly->count; t++) {
         const Poly *term = poly_constant(arena, poly->terms[t].coefficient);
         for (int a = 0; a < poly->terms[t].atom_count; a++)
-            term = poly_multiply(
-                arena, term,
-                poly_atom(arena, function->parameters[poly->terms[t].atoms[a]->index].value));
+            term = poly_multiply(arena, term,
+                                 value_poly(arena, number_here(builder, poly->terms[t].atoms[a])));
         sum = poly_add(arena, sum, term);
     }
     return sum;
@@ -282,8 +329,12 @@ bool descriptor_blocks_learn(Arena *arena, Function *function, ParameterKnowledg
                    .known = ARENA_ARRAY(arena, const Poly *, count),
                    .is_torn = ARENA_ARRAY(arena, bool, count)};
     settle(&sizes);
+    const bool *was_one = axes_of_one_size(&sizes);
+    sizes.in_branches = true;
+    settle(&sizes);
     region_walk(function->body, visit_offsets, &sizes);
     settle(&sizes);
+    tear_turned(&sizes, was_one);
     for (int i = 0; i < knowledge->count; i++) {
         const Value *value = function->parameters[i].value;
         Type *type = &knowledge->types[i];

@@ -3,11 +3,12 @@
 #ifndef TAD_ANALYSIS_PARAMETERS_DESCRIPTOR_BLOCKS_H
 #define TAD_ANALYSIS_PARAMETERS_DESCRIPTOR_BLOCKS_H
 
+#include "analysis/build/build.h"
 #include "analysis/parameters/knowledge.h"
 
 /// Block shapes of the descriptors that the host makes, as far as the IR of one pass tells; true when something new was learnt.
 bool descriptor_blocks_learn(Arena *arena, Function *function, ParameterKnowledge *knowledge);
-/// The same over the parameters of another pass. All atoms are parameters.
-const Poly *poly_in_function(Arena *arena, const Poly *poly, const Function *function);
+/// The same over the parameters of another pass, that of the builder. All atoms are parameters, or quotients of such.
+const Poly *poly_in_function(Builder *builder, const Poly *poly);
 
 #endif

@@ -24,12 +24,19 @@ static void add_chosen(Buffer *out, const LaunchPlan *plan) {
     }
 }
 
+/// A size in Python; None where it is no sum of products of constexprs.
+static const char *size_text(Arena *arena, const Poly *size) {
+    for (int t = 0; size && t < size->count; t++)
+        for (int a = 0; a < size->terms[t].atom_count; a++)
+            if (size->terms[t].atoms[a]->op) return "None";
+    return size ? poly_print(arena, size) : "None";
+}
+
 static const char *block_text(Arena *arena, const Parameter *parameter) {
     Buffer out = buffer_new(arena);
     Type type = parameter->value->type;
     for (int axis = 0; axis < type.rank; axis++)
-        buffer_printf(&out, "%s%s", axis ? ", " : "",
-                      type.dims[axis] ? poly_print(arena, type.dims[axis]) : "None");
+        buffer_printf(&out, "%s%s", axis ? ", " : "", size_text(arena, type.dims[axis]));
     if (type.rank == 1) buffer_putc(&out, ',');
     return arena_printf(arena, "%s=(%s)", parameter->name, buffer_text(&out));
 }

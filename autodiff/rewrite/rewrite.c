@@ -36,6 +36,12 @@ Function *function_copy(Arena *arena, const Function *function, const char *name
     }
     Builder builder = {.function = copy, .region = copy->body};
     region_clone_into(&builder, function->body, values);
+    // the blocks of descriptors may be quotients
+    for (int i = 0; i < copy->parameter_count; i++) {
+        Value *value = copy->parameters[i].value;
+        if (value->type.kind == TYPE_DESCRIPTOR)
+            value->type = type_mapped(arena, value->type, values);
+    }
     return copy;
 }
 

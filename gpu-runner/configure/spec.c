@@ -2,6 +2,7 @@
 #include "gpu-runner/configure/spec.h"
 #include "analysis/lowering/lower.h"
 #include "analysis/parameters/element_kinds.h"
+#include "gpu-runner/configure/spec_descriptor.h"
 #include "gpu-runner/configure/spec_guess.h"
 #include "gpu-runner/configure/spec_launcher.h"
 #include "gpu-runner/configure/spec_text.h"
@@ -191,12 +192,32 @@ static void settle_kinds(Arena *arena, const SpecRequest *request, Configuration
     for (LIST_EACH(int, i, *all)) settle(arena, request, facts, &all->items[i]);
 }
 
+/// Whether no block is known of a descriptor: flags may decide which of its axes a constexpr is for.
+static bool has_open_block(const SpecRequest *request, const PlanConfiguration *configuration) {
+    for (int i = 0; i < configuration->argument_count; i++)
+        if (request->symbolic->parameters[i].value->type.kind == TYPE_DESCRIPTOR &&
+            configuration->arguments[i].kind == ARGUMENT_POINTER &&
+            !configuration->arguments[i].block_rank)
+            return true;
+    return false;
+}
+
+/// Gives descriptors the blocks that they have with the constexprs of their configuration.
+static void settle_blocks(Arena *arena, const SpecRequest *request, Configurations *all) {
+    for (LIST_EACH(int, i, *all)) {
+        if (!has_open_block(request, &all->items[i])) continue;
+        const Function *bound = lower_constants(arena, request, &all->items[i]);
+        if (bound) spec_describe(bound, facts_of(arena, request->symbolic), &all->items[i]);
+    }
+}
+
 Configurations spec_configurations(Arena *arena, const SpecRequest *request, Error *error) {
     Configurations all = {0};
     *error = NULL;
     if (request->comment) add_text(arena, request, request->comment, SPEC_COMMENT, &all, error);
     if (!*error && all.count == 0 && request->pyproject)
         add_pyproject(arena, request, request->pyproject, &all, error);
+    if (request->symbolic) settle_blocks(arena, request, &all);
     if (*error || all.count > 0) return all;
     if (request->uses_launchers) all = spec_from_launchers(arena, request, false);
     add_marked(arena, request, SPEC_LAUNCHER, &all);
@@ -214,6 +235,7 @@ Configurations spec_configurations(Arena *arena, const SpecRequest *request, Err
         Configurations even = spec_from_launchers(arena, request, true);
         for (int i = 0; i < even.count; i++) LIST_PUSH(arena, &all, even.items[i]);
     }
+    settle_blocks(arena, request, &all);
     settle_kinds(arena, request, &all);
     if (all.count) *error = NULL;
     return all;

@@ -14,14 +14,26 @@ static bool whole_number(const PlanArgument *argument, int64_t *number) {
     return true;
 }
 
+/// A constexpr of the configuration, or a quotient of such; false where it does not tell.
+static bool number_in(const PlanConfiguration *configuration, const Value *value, int64_t *number) {
+    int64_t divisor;
+    if (value_is_int(value, number)) return true;
+    if (!value->op) return whole_number(&configuration->arguments[value->index], number);
+    if (value->op->code != OP_FLOORDIV ||
+        !number_in(configuration, value->op->operands[0], number) ||
+        !number_in(configuration, value->op->operands[1], &divisor) || divisor < 1)
+        return false;
+    *number /= divisor;
+    return true;
+}
+
 /// A size over the kernel's parameters; 0 where the configuration does not tell.
 static int64_t size_in(const PlanConfiguration *configuration, const Poly *size) {
     int64_t sum = 0;
     for (int t = 0; size && t < size->count; t++) {
         int64_t term = size->terms[t].coefficient, number;
         for (int a = 0; a < size->terms[t].atom_count; a++) {
-            int parameter = size->terms[t].atoms[a]->index;
-            if (!whole_number(&configuration->arguments[parameter], &number)) return 0;
+            if (!number_in(configuration, size->terms[t].atoms[a], &number)) return 0;
             term *= number;
         }
         sum += term;
@@ -33,7 +45,9 @@ static int64_t size_in(const PlanConfiguration *configuration, const Poly *size)
 static int64_t said_size(const PlanConfiguration *configuration, const ParameterFacts *facts,
                          const Poly *block) {
     int64_t number;
-    if (!block || block->count != 1 || block->terms[0].atom_count != 1) return 0;
+    if (!block || block->count != 1 || block->terms[0].atom_count != 1 ||
+        block->terms[0].atoms[0]->op)
+        return 0;
     int size = facts[block->terms[0].atoms[0]->index].cut_size - 1;
     bool is_said = size >= 0 && whole_number(&configuration->arguments[size], &number);
     return is_said && number > 0 ? number : 0;

@@ -186,6 +186,91 @@ def test_matrix_product(tmp_path: Path, interpreter: Worker) -> None:
     np.testing.assert_allclose(result.gradients[1], a.T @ up, rtol=1e-4, atol=1e-5)
 
 
+# A flag decides which axis of a block is which; what is stored is half as wide as what is computed.
+TURNED = (
+    HEAD
+    + """
+@triton.jit
+def turned_kernel(
+    a_desc, b_desc, c_desc, K, TURN_A: tl.constexpr, TURN_B: tl.constexpr,
+    M: tl.constexpr, N: tl.constexpr, D: tl.constexpr,
+):
+    row = tl.program_id(0) * M
+    column = tl.program_id(1) * N
+    total = tl.zeros((M, N), dtype=tl.float32)
+    for k in range(0, K, D):
+        if TURN_A:
+            left = a_desc.load([k, row]).T
+        else:
+            left = a_desc.load([row, k])
+        if TURN_B:
+            right = b_desc.load([column, k]).T
+        else:
+            right = b_desc.load([k, column])
+        total = tl.dot(left, right, total)
+HALVES
+
+
+def turned(a, b, turn_a=False, turn_b=False):
+    m, k = a.shape[::-1] if turn_a else a.shape
+    n = b.shape[0] if turn_b else b.shape[1]
+    c = torch.empty((m, n), device=a.device, dtype=a.dtype)
+    a_desc = TensorDescriptor(a, list(a.shape), [a.shape[1], 1], [32, 16] if turn_a else [16, 32])
+    b_desc = TensorDescriptor(b, list(b.shape), [b.shape[1], 1], [16, 32] if turn_b else [32, 16])
+    c_desc = TensorDescriptor(c, [m, n], [n, 1], [16, WIDTH])
+    grid = (triton.cdiv(m, 16), triton.cdiv(n, 16))
+    turned_kernel[grid](a_desc, b_desc, c_desc, k, TURN_A=turn_a, TURN_B=turn_b, M=16, N=16, D=32)
+    return c
+"""
+)
+
+
+STORED = {
+    "whole": TURNED.replace(
+        "HALVES", "    c_desc.store([row, column], total.to(c_desc.dtype))"
+    ).replace("WIDTH", "16"),
+    "halves": TURNED.replace(
+        "HALVES",
+        "    halves = tl.permute(tl.reshape(total, (M, 2, N // 2)), (0, 2, 1))\n"
+        "    one, two = tl.split(halves)\n"
+        "    c_desc.store([row, column], one.to(c_desc.dtype))\n"
+        "    c_desc.store([row, column + N // 2], two.to(c_desc.dtype))",
+    ).replace("WIDTH", "8"),
+}
+
+
+@pytest.mark.parametrize("stored", STORED)
+@pytest.mark.parametrize("turn_a", [False, True])
+@pytest.mark.parametrize("turn_b", [False, True])
+def test_flags_turn_blocks_over(
+    tmp_path: Path, interpreter: Worker, stored: str, turn_a: bool, turn_b: bool
+) -> None:
+    """Each value of the flags has blocks of its own, and the proof makes them."""
+    a, b, up = floats(20, 36), floats(36, 24), floats(20, 24) + 0.5
+    given = [np.ascontiguousarray(a.T) if turn_a else a, np.ascontiguousarray(b.T) if turn_b else b]
+    result = call_function(
+        module_of(tmp_path, STORED[stored]),
+        "turned",
+        [*given, turn_a, turn_b],
+        wrt=[0, 1],
+        grad_outputs=[up],
+        worker=interpreter,
+    )
+    np.testing.assert_allclose(result.outputs[0], a @ b, rtol=1e-4, atol=1e-5)
+    da, db = up @ b.T, a.T @ up
+    np.testing.assert_allclose(result.gradients[0], da.T if turn_a else da, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(result.gradients[1], db.T if turn_b else db, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("stored", STORED)
+def test_turned_blocks_are_proved(tmp_path: Path, stored: str) -> None:
+    path = tmp_path / "turned.py"
+    path.write_text(STORED[stored])
+    (kernel,) = json.loads(tad("--check", "--grad", "-f", "json", path).stdout)["kernels"]
+    assert kernel["status"] == "proved", kernel
+    assert "TURN_A=False/True" in kernel["covered"]
+
+
 def test_rows_and_weights(tmp_path: Path, interpreter: Worker) -> None:
     """A descriptor of one dimension; sizes that only a reshape and a product of tiles tell."""
     x, w, up = floats(6, 16), floats(16), floats(6, 16) + 0.3

@@ -10,6 +10,13 @@ typedef struct Uses {
     LIST(Op *) list;  // an op is there once per operand
 } Uses;
 
+/// The kernel with numbers for some of its parameters.
+typedef struct LoweredInstance {
+    const Constant *const *values;  // by parameter; NULL: open
+    Function *function;
+    const Diagnostics *said;
+} LoweredInstance;
+
 typedef struct Check {
     Arena *arena;
     const Kernel *kernel;
@@ -24,7 +31,8 @@ typedef struct Check {
     LIST(Op *) ops;          // every op, outer before inner
     LIST(Op *) program_ids;  // every tl.program_id
     FunctionAxes axes;
-    LIST(Access *) memory;  // every load, store and atomic, in order
+    LIST(Access *) memory;          // every load, store and atomic, in order
+    LIST(LoweredInstance) lowered;  // by instance_lower, so that the same numbers are lowered once
 } Check;
 
 typedef void CheckOp(Check *check, Op *op);

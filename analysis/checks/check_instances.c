@@ -157,8 +157,26 @@ static bool find_failed_assertion(void *context, Op *op) {
     return !*failed;
 }
 
-Function *instance_lower(Check *check, const Constant *const *values, const Type *types,
-                         const Diagnostics **said) {
+static bool is_same_number(const Constant *a, const Constant *b) {
+    bool known = false;
+    if (!a || !b) return a == b;
+    return a->kind == b->kind && a->number == b->number && constant_equal(a, b, &known) && known;
+}
+
+/// The kernel that was lowered with the same numbers before, or NULL.
+static const LoweredInstance *find_lowered(const Check *check, const Constant *const *values) {
+    for (LIST_EACH(int, i, check->lowered)) {
+        const LoweredInstance *known = &check->lowered.items[i];
+        int p = 0, count = check->kernel->definition->parameter_count;
+        while (p < count && is_same_number(known->values[p], values[p])) p++;
+        if (p == count) return known;
+    }
+    return NULL;
+}
+
+/// Of what has to be lowered; `*said` as well.
+static Function *lower_with(Check *check, const Constant *const *values, const Type *types,
+                            const Diagnostics **said) {
     const FunctionDefinition *definition = check->kernel->definition;
     Binding *bindings = ARENA_ARRAY(check->arena, Binding, definition->parameter_count + 1);
     LowerOptions *options = ARENA_NEW(check->arena, LowerOptions);
@@ -185,6 +203,22 @@ Function *instance_lower(Check *check, const Constant *const *values, const Type
     }
     if (guard.cause == BUG_UNWANTED) bug_raise_for(BUG_UNWANTED, "nobody waits for it");
     return NULL;
+}
+
+Function *instance_lower(Check *check, const Constant *const *values, const Type *types,
+                         const Diagnostics **said) {
+    const LoweredInstance *known = types ? NULL : find_lowered(check, values);
+    if (known) {
+        *said = known->said;
+        return known->function;
+    }
+    Function *function = lower_with(check, values, types, said);
+    if (types || !function) return function;
+    int count = check->kernel->definition->parameter_count;
+    const Constant **copy = ARENA_ARRAY(check->arena, const Constant *, count + 1);
+    for (int p = 0; p < count; p++) copy[p] = values[p];
+    LIST_PUSH(check->arena, &check->lowered, (LoweredInstance){copy, function, *said});
+    return function;
 }
 
 /// What the lowering with these numbers says; NULL where it takes too long, or an assertion rules the instance out.

@@ -360,6 +360,12 @@ static bool share_gradient(const BackwardLaunch *a, const BackwardLaunch *b) {
     return false;
 }
 
+/// Whether two kernels, each of a variant, are one below the flag: they have a gradient in common, or a module could not have both.
+static bool belong_together(const VariantPart *a, const VariantPart *b) {
+    return share_gradient(&a->launch, &b->launch) ||
+           strcmp(a->function->name, b->function->name) == 0;
+}
+
 /// A buffer is one for all kernels. False where they want it for different things.
 static bool settle_buffers(Variant *variant) {
     for (int p = 0; p < variant->part_count; p++)
@@ -380,7 +386,7 @@ static bool settle_buffers(Variant *variant) {
     return true;
 }
 
-/// The kernels of both variants, each with the one of the other that has a gradient of it: in an order that is that of both.
+/// The kernels of both variants, each with the one of the other that belongs to it: in an order that is that of both.
 static bool merge_all_parts(Arena *arena, const Function *forward, VariantChoice choice,
                             const Variant *const variants[2], Variant *into) {
     enum { MOST = 1 + BACKWARD_MOST_REDUCTIONS };
@@ -392,7 +398,7 @@ static bool merge_all_parts(Arena *arena, const Function *forward, VariantChoice
         const VariantPart *pair[2] = {NULL, NULL};
         int match = at[1];
         while (at[0] < counts[0] && match < counts[1] &&
-               !share_gradient(&own[0][at[0]].launch, &own[1][match].launch))
+               !belong_together(&own[0][at[0]], &own[1][match]))
             match++;
         bool is_shared = at[0] < counts[0] && match < counts[1];
         if (at[0] < counts[0] && (!is_shared || match == at[1])) pair[0] = &own[0][at[0]++];

@@ -214,6 +214,19 @@ static intptr_t offset_step(ValueWalk *walk, const Value *offset) {
     return (intptr_t)(!left ? right : !right || poly_equal(left, right) ? left : NULL);
 }
 
+/// Whether a size is one constexpr and nothing else.
+static bool is_one_constexpr(const Poly *size) {
+    return size && size->count == 1 && size->terms[0].coefficient == 1 &&
+           size->terms[0].atom_count == 1 && !size->terms[0].atoms[0]->op;
+}
+
+/// A block that is as long as one constexpr does not move by another one: what says that it is so long is for other flags.
+static void doubt_step(Sizes *sizes, const Value *descriptor, int axis, const Poly *step) {
+    const Poly *size = size_of(sizes, descriptor, axis);
+    if (is_one_constexpr(size) && is_one_constexpr(step) && !poly_equal(size, step))
+        sizes->is_torn[class_of(sizes, dimension(descriptor, axis))] = true;
+}
+
 static bool visit_offsets(void *context, Op *op) {
     Sizes *sizes = context;
     const Value *block;
@@ -224,11 +237,15 @@ static bool visit_offsets(void *context, Op *op) {
         return true;
     const Value *descriptor = op->operands[0];
     const StepSearch search = {sizes};
-    for (int axis = 0; axis < count && axis < descriptor->type.rank; axis++)
-        if (!size_of(sizes, descriptor, axis))
-            size_learn(sizes, descriptor, axis,
-                       (const Poly *)walk_from(op->operands[offsets]->op->operands[axis],
-                                               offset_step, 0, &search));
+    for (int axis = 0; axis < count && axis < descriptor->type.rank; axis++) {
+        if (descriptor->type.dims[axis]) continue;
+        const Poly *step = (const Poly *)walk_from(op->operands[offsets]->op->operands[axis],
+                                                   offset_step, 0, &search);
+        if (size_of(sizes, descriptor, axis))
+            doubt_step(sizes, descriptor, axis, step);
+        else
+            size_learn(sizes, descriptor, axis, step);
+    }
     return true;
 }
 

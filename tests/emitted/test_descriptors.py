@@ -271,6 +271,55 @@ def test_turned_blocks_are_proved(tmp_path: Path, stored: str) -> None:
     assert "TURN_A=False/True" in kernel["covered"]
 
 
+# Two descriptors with blocks of two lengths, of which a flag chooses one.
+OF_TWO = (
+    HEAD
+    + """
+@triton.jit
+def either_kernel(
+    a_desc, b_desc, out_ptr, n, FIRST: tl.constexpr, M: tl.constexpr, D: tl.constexpr, E: tl.constexpr,
+):
+    row = tl.program_id(0) * M
+    total = tl.zeros((M,), dtype=tl.float32)
+    for i in range(n):
+        if FIRST:
+            x = a_desc.load([row, i * D])
+        else:
+            x = b_desc.load([row, i * E])
+        total += tl.sum(x * x, axis=1)
+    tl.store(out_ptr + row + tl.arange(0, M), total)
+
+
+def either(a, b, first=True):
+    out = torch.empty((a.shape[0],), device=a.device, dtype=a.dtype)
+    a_desc = TensorDescriptor(a, list(a.shape), [a.shape[1], 1], [4, 16])
+    b_desc = TensorDescriptor(b, list(b.shape), [b.shape[1], 1], [4, 8])
+    n = triton.cdiv(a.shape[1], 16) if first else triton.cdiv(b.shape[1], 8)
+    either_kernel[(a.shape[0] // 4,)](a_desc, b_desc, out, n, FIRST=first, M=4, D=16, E=8)
+    return out
+"""
+)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_flag_chooses_between_blocks(tmp_path: Path, interpreter: Worker, first: bool) -> None:
+    """What one descriptor moves by says nothing of the other's blocks."""
+    a, b, up = floats(8, 36), floats(8, 28), floats(8, 1)[:, 0] + 0.5
+    result = call_function(
+        module_of(tmp_path, OF_TWO),
+        "either",
+        [a, b, first],
+        wrt=[0, 1],
+        grad_outputs=[up],
+        worker=interpreter,
+    )
+    x = a if first else b
+    np.testing.assert_allclose(result.outputs[0], (x * x).sum(axis=1), rtol=1e-4)
+    chosen, other = (result.gradients[0], result.gradients[1])[:: 1 if first else -1]
+    np.testing.assert_allclose(chosen, 2 * x * up[:, None], rtol=1e-4, atol=1e-6)
+    assert other is None or not np.any(other)
+
+
 def test_rows_and_weights(tmp_path: Path, interpreter: Worker) -> None:
     """A descriptor of one dimension; sizes that only a reshape and a product of tiles tell."""
     x, w, up = floats(6, 16), floats(16), floats(6, 16) + 0.3

@@ -5,6 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool configuration_has_literal_grid(const PlanConfiguration *configuration) {
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        if (configuration->grid[axis] > 1 && !configuration->grid_source[axis] &&
+            !configuration->has_grid_sources[axis])
+            return configuration->origin == SPEC_LAUNCHER;
+    return false;
+}
+
 PlanConfiguration configuration_copy(Arena *arena, const PlanConfiguration *configuration,
                                      int more) {
     PlanConfiguration copy = *configuration;

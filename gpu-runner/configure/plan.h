@@ -80,6 +80,8 @@ const char *spec_origin_name(SpecOrigin origin);
 /// A copy with room for `more` arguments.
 PlanConfiguration configuration_copy(Arena *arena, const PlanConfiguration *configuration,
                                      int more);
+/// Whether a launch says by a number of its own, and by no size, how many programs there are along some axis with several.
+bool configuration_has_literal_grid(const PlanConfiguration *configuration);
 /// Bindings for lowering: constants, None, and the types of the rest.
 Binding *configuration_bindings(Arena *arena, const PlanConfiguration *configuration, int *count);
 /// a * b, at most 2^56 away from 0: no memory has so much, and eight of them can be added.

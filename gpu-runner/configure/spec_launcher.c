@@ -287,7 +287,8 @@ static void add_launch(Arena *arena, const SpecRequest *request, const Parameter
     Configurations filled = spec_guess(arena, request, &fixed, &error);
     if (!filled.count) return;
     filled.items[0].is_fallback = sizes == HOST_SIZES_EVEN || sizes == HOST_SIZES_WHOLE;
-    filled.items[0].is_extra = sizes == HOST_SIZES_LARGE || sizes == HOST_SIZES_SMALL;
+    filled.items[0].is_extra =
+        sizes == HOST_SIZES_LARGE || sizes == HOST_SIZES_SMALL || sizes == HOST_SIZES_FEW;
     note_ranks(host, &filled.items[0]);
     note_options(host, &filled.items[0]);
     const HostInput *source = NULL;
@@ -317,6 +318,9 @@ Configurations spec_from_launchers(Arena *arena, const SpecRequest *request, boo
         for (HostSizes extra = HOST_SIZES_LARGE; extra <= HOST_SIZES_SMALL && !is_even; extra++)
             add_launch(arena, request, facts, site, 0, extra, &all);
         if (is_even) add_launch(arena, request, facts, site, 0, HOST_SIZES_WHOLE, &all);
+        bool is_literal = all.count && configuration_has_literal_grid(&all.items[all.count - 1]);
+        if (is_literal && !is_even)
+            add_launch(arena, request, facts, site, 0, HOST_SIZES_FEW, &all);
     }
     return all;
 }

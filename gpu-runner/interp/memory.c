@@ -498,6 +498,19 @@ static void touched(Arena *arena, const MemoryBuffer *buffer, bool written, bool
     }
 }
 
+bool memory_has_one_writer(const MemoryBuffer *buffer, int32_t *writer) {
+    for (int i = 0; i < buffer->pages.count; i++) {
+        const Page *page = buffer->pages.entries[i].value;
+        if (page->atomic) return false;
+        for (int at = 0; at < PAGE_ELEMENTS; at++) {
+            int32_t own = (page->written >> at) & 1 ? page->writer[at] : 0;
+            if (own && *writer && own != *writer) return false;
+            if (own) *writer = own;
+        }
+    }
+    return true;
+}
+
 void memory_touched(Arena *arena, const MemoryBuffer *buffer, bool written, Offsets *offsets) {
     touched(arena, buffer, written, false, offsets);
 }

@@ -185,6 +185,8 @@ void memory_take_reads(VirtualMemory *memory, const VirtualMemory *footprint);
 typedef LIST(int64_t) Offsets;
 /// Offsets whose initial content was read, or which were written, in increasing order.
 void memory_touched(Arena *arena, const MemoryBuffer *buffer, bool written, Offsets *offsets);
+/// Whether plain stores to it are those of one program, `*writer` (and 1), which is set where it is 0; atomic ones are those of several.
+bool memory_has_one_writer(const MemoryBuffer *buffer, int32_t *writer);
 /// The first offsets of pages with an element that was read or written, in increasing order.
 void memory_pages(Arena *arena, const MemoryBuffer *buffer, Offsets *firsts);
 /// Those of the offsets that were not also written, or read.

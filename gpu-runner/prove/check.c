@@ -429,19 +429,26 @@ static const MemoryFinding *fault_as_said(const Checker *checker) {
     return NULL;
 }
 
+/// Keeps what one program reads and another one stores later, as a finding, in front of those of the backward.
+static void keep_crossing(Checker *checker) {
+    Findings *findings = &checker->result->findings;
+    MemoryFinding crossing = checker->forward.memory->crossing;
+    crossing.kernel = arena_strdup(checker->arena, crossing.kernel);
+    crossing.message = arena_strdup(checker->arena, crossing.message);
+    crossing.buffer = arena_strdup(checker->arena, crossing.buffer);
+    LIST_PUSH(checker->arena, findings, crossing);
+    for (int i = findings->count - 1; i > 0; i--) findings->items[i] = findings->items[i - 1];
+    findings->items[0] = crossing;
+}
+
 /// What goes wrong in the forward by the launch of the file itself, or by what is said of it, if anything.
 static const MemoryFinding *fault_of_launch(Checker *checker) {
     const Problem *problem = checker->problem;
     const VirtualMemory *memory = checker->forward.memory;
     if (!problem->configuration->is_passed) return fault_as_said(checker);
-    if (memory->crossing.message) {
-        MemoryFinding crossing = memory->crossing;
-        crossing.kernel = arena_strdup(checker->arena, crossing.kernel);
-        crossing.message = arena_strdup(checker->arena, crossing.message);
-        crossing.buffer = arena_strdup(checker->arena, crossing.buffer);
-        bool is_fault = places_are_launched(checker->arena, problem, crossing.buffer, false);
-        if (is_fault) LIST_PUSH(checker->arena, &checker->result->findings, crossing);
-    }
+    if (memory->crossing.message &&
+        places_are_launched(checker->arena, problem, memory->crossing.buffer, false))
+        keep_crossing(checker);
     for (LIST_EACH(int, i, checker->result->findings)) {
         const MemoryFinding *finding = &checker->result->findings.items[i];
         bool counts = finding->kind == FINDING_RACE || finding->kind == FINDING_OUT_OF_BOUNDS;
@@ -581,6 +588,7 @@ static void check_backward(Checker *checker) {
     if (!memory->overwritten) return;
     if (memory->overwritten_by_two) {
         conclude(checker, CHECK_INVALID, "%s", memory->overwritten);
+        if (memory->crossing.message) keep_crossing(checker);
         result->cause = CHECK_CAUSE_PROGRAMS_MEET;
     } else {  // with these sizes, or with any
         conclude(checker, CHECK_UNPROVED, "%s with sizes that are made up: %s", result->reason,
@@ -645,6 +653,33 @@ static Execution first_forward(Checker *checker) {
     return forward;
 }
 
+/// Whether there are several programs, and one alone stores.
+static bool stores_alone(const Checker *checker) {
+    const PlanConfiguration *configuration = checker->problem->configuration;
+    int32_t writer = 0;
+    if (configuration->grid[0] * configuration->grid[1] * configuration->grid[2] < 2) return false;
+    for (int i = 0; i < configuration->argument_count; i++) {
+        const MemoryBuffer *buffer = checker->forward.buffers[i];
+        if (buffer && !memory_has_one_writer(buffer, &writer)) return false;
+    }
+    return true;
+}
+
+/// Such programs may be too few for a tensor as large as it was made up.
+static bool stores_in_part(const Checker *checker) {
+    const PlanConfiguration *configuration = checker->problem->configuration;
+    if (!configuration_has_literal_grid(configuration)) return false;
+    for (int i = 0; i < configuration->argument_count; i++) {
+        const PlanArgument *argument = &configuration->arguments[i];
+        const MemoryBuffer *buffer = checker->forward.buffers[i];
+        Offsets written = {0};
+        if (argument->kind != ARGUMENT_POINTER || !argument->extent || !buffer) continue;
+        memory_touched(checker->forward.arena, buffer, true, &written);
+        if (argument->is_dense && written.count && written.count < argument->extent) return true;
+    }
+    return false;
+}
+
 CheckResult check_configuration(Arena *arena, const Problem *problem) {
     CheckResult result = {.inputs = ARENA_ARRAY(arena, InputResult, problem->input_count + 1)};
     for (int k = 0; k < problem->input_count; k++) result.inputs[k].parameter = problem->inputs[k];
@@ -660,6 +695,8 @@ CheckResult check_configuration(Arena *arena, const Problem *problem) {
     const VirtualMemory *memory = checker.forward.memory;
     result.stores_twice = memory && memory->overwritten && !memory->overwritten_by_two;
     bool is_usable = forward_is_usable(&checker);
+    result.is_in_part = is_usable && stores_in_part(&checker);
+    result.is_alone = is_usable && stores_alone(&checker);
     if (is_usable && problem->cuda) use_gpu(&checker);
     checker.executor.forward = is_usable ? &checker.forward : NULL;
     checker.executor.forward_of = problem->configuration;
@@ -700,6 +737,13 @@ bool check_large(Arena *arena, const Problem *problem, CheckResult *result) {
         result->inputs[k].directions = 1;
     }
     return true;
+}
+
+bool check_met(const CheckResult *result) {
+    bool meets = result->cause == CHECK_CAUSE_PROGRAMS_MEET;
+    for (LIST_EACH(int, i, result->findings))
+        meets = meets || result->findings.items[i].kind == FINDING_RACE;
+    return meets && result->status == CHECK_INVALID;
 }
 
 const MemoryFinding *check_crossing(Arena *arena, const CheckResult *result) {

@@ -50,6 +50,8 @@ typedef struct CheckResult {
         stores_twice;  // one program of the forward stores an element twice without reading it between
     bool
         overwrites;  // the gradient is wrong because programs store zeros over those of others, and for nothing else
+    bool is_in_part;      // programs of a grid that no size decides store to a part of a tensor
+    bool is_alone;        // of several programs one stores
     bool is_ragged;       // the forward leaves tensors of these sizes, as it counts on whole blocks
     bool is_kernels_own;  // several programs meet in any launch, so that it is made for fewer
     double slope;         // the largest derivative along a direction
@@ -65,6 +67,8 @@ typedef struct CheckResult {
 bool check_large(Arena *arena, const Problem *problem, CheckResult *result);
 /// Checks one configuration. The forward's grid must be known. Results live in `arena`.
 CheckResult check_configuration(Arena *arena, const Problem *problem);
+/// Whether programs of a forward that does not run met: one stored what another one reads or stores.
+bool check_met(const CheckResult *result);
 /// Where a program of a forward that does not run reads what another one stores; NULL: none was seen to. In `arena`.
 const MemoryFinding *check_crossing(Arena *arena, const CheckResult *result);
 

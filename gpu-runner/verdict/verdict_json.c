@@ -1,6 +1,8 @@
 // What a run found in; its response out.
 #include "gpu-runner/verdict/verdict_json.h"
 
+#include "gpu-runner/verdict/verdict_take.h"
+
 /// The clock has ended the run: that is no verdict, whatever was found so far.
 static const char *incomplete_words(const Gradcheck *check) {
     return arena_printf(
@@ -35,9 +37,9 @@ Json *verdict_json(Gradcheck *check) {
     bool is_wrong = check->status == CHECK_FAILED && check->checked;
     bool is_incomplete = check->budget.end == BUDGET_OUT_OF_TIME && !is_wrong;
     bool proved = check->status == CHECK_PROVED && check->proved > 0 && !is_incomplete;
-    const char *lost = proved && !check->is_told ? covered_lost_words(check->covered) : NULL;
+    const MemoryFinding *crossing = NULL;
+    const char *lost = proved && !check->is_told ? verdict_lost_words(check, &crossing) : NULL;
     if (lost) proved = false;
-    const MemoryFinding *crossing = lost ? covered_lost_crossing(check->covered) : NULL;
     if (crossing) json_push(check->findings, finding_json(arena, crossing));
     Json *result = json_object(arena), *inputs = json_array(arena);
     json_set_string(result, "status", proved ? "proved" : is_wrong ? "failed" : "unproved");

@@ -76,6 +76,34 @@ void verdict_lose(Gradcheck *check, const PlanConfiguration *configuration, cons
     if (!check->is_widening) covered_lose(check->covered, configuration, reason, result);
 }
 
+/// Notes programs that met, so that the forward has no meaning with these sizes.
+static void note_met(Gradcheck *check, const PlanConfiguration *configuration,
+                     const CheckResult *result) {
+    if (!check_met(result)) return;
+    CheckResult *kept = ARENA_NEW(check->arena, CheckResult);
+    *kept = *result;
+    if (configuration->origin != SPEC_LAUNCHER) return;
+    if (!check->met) check->met = kept;
+    if (configuration->is_passed && !check->launch_met) check->launch_met = kept;
+}
+
+const char *verdict_lost_words(const Gradcheck *check, const MemoryFinding **crossing) {
+    const char *lost = covered_lost_words(check->covered);
+    *crossing = lost ? covered_lost_crossing(check->covered) : NULL;
+    if (lost) return lost;
+    bool is_launch = check->launch_met && !check->is_launch_proved;
+    const CheckResult *met = is_launch                             ? check->launch_met
+                             : check->proved && !check->is_reached ? check->met
+                                                                   : NULL;
+    if (!met) return NULL;
+    *crossing = check_crossing(check->arena, met);
+    return arena_printf(check->arena,
+                        is_launch ? "race in a launch of this file: %s"
+                                  : "proved where the programs of the launch reach a part of what "
+                                    "they store to, not where they reach all of it: %s",
+                        met->reason);
+}
+
 /// Enough configurations are proved, with several programs along each axis: others may show further cases, where they are cheap.
 static bool is_enough(const Gradcheck *check) {
     return check->proved >= ENOUGH_PROVED && !covered_is_narrow(check->covered);
@@ -91,6 +119,7 @@ void verdict_take(Gradcheck *check, const PlanConfiguration *configuration, cons
         return;
     }
     if (result->status == CHECK_INVALID) {
+        note_met(check, configuration, result);
         if (result->cause == CHECK_CAUSE_UNDEFINED) {
             check->undefined++;
             if (configuration->origin == SPEC_KERNEL) check->ragged++;
@@ -137,6 +166,9 @@ void verdict_take(Gradcheck *check, const PlanConfiguration *configuration, cons
     if (result->is_contradicted || is_infinite) check->is_contradicted = true;
     if (result->status == CHECK_PROVED) {
         check->proved++;
+        check->is_reached = check->is_reached || !result->is_in_part;
+        check->is_launch_proved = check->is_launch_proved ||
+                                  (configuration->origin == SPEC_LAUNCHER && !result->is_alone);
         if (configuration->origin == SPEC_LAUNCHER && !result->stores_twice)
             check->is_launch_clean = true;
         covered_take(check->covered, configuration, problem->coverage);

@@ -12,5 +12,7 @@ void verdict_lose(Gradcheck *check, const PlanConfiguration *configuration, cons
 /// Failed beats unproved beats proved; what is invalid says nothing about the gradient, and what the clock ended is nothing.
 void verdict_take(Gradcheck *check, const PlanConfiguration *configuration, const Problem *problem,
                   const CheckResult *result);
+/// Why what was proved is no proof of the kernel: programs meet in what its launches do beyond it. `*crossing`: where, or NULL. NULL: it is one.
+const char *verdict_lost_words(const Gradcheck *check, const MemoryFinding **crossing);
 
 #endif

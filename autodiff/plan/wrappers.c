@@ -106,8 +106,12 @@ bool decorators_mention(const FunctionDefinition *kernel, const char *name, bool
     if (text_quotes(source_slice(range), name)) return true;
     Arena *arena = kernel->module->arena;
     QuoteSearch search = {.module = kernel->module, .arena = arena, .quoted = name};
-    for (LIST_EACH(int, i, kernel->decorators))
-        syntax_walk(kernel->decorators.items[i], visit_named, &search);
+    // Those behind the kernel, too: `tuned = triton.autotune(...)(kernel)`.
+    for (LIST_EACH(int, i, kernel->decorators)) {
+        SyntaxNode node = kernel->decorators.items[i];
+        if (text_quotes(node_text(kernel->module->source, node), name)) return true;
+        syntax_walk(node, visit_named, &search);
+    }
     return search.is_found;
 }
 

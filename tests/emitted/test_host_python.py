@@ -446,6 +446,39 @@ def run(x):
     assert not undefined(text, tmp_path)
 
 
+TUNED_BY_BUCKET = {
+    "a decorator": '@triton.autotune([triton.Config({"BLOCK": 4})], key=["bucket"])\nKERNEL\ntuned = square\n',
+    "a call": 'KERNEL\ntuned = triton.autotune([triton.Config({"BLOCK": 4})], key=["bucket"])(square)\n',
+    "an alias": 'tune = triton.autotune([triton.Config({"BLOCK": 4})], key=["bucket"])\n\n\n'
+    "KERNEL\ntuned = tune(square)\n",
+    "a list by name": 'KEYS = ["bucket"]\n\n\n'
+    'KERNEL\ntuned = triton.autotune([triton.Config({"BLOCK": 4})], key=KEYS)(square)\n',
+    "a function": "def tune(kernel):\n"
+    '    return triton.autotune(configs=[triton.Config({"BLOCK": 4})], key=["bucket"])(kernel)\n\n\n'
+    "KERNEL\ntuned = tune(square)\n",
+}
+
+
+@pytest.mark.parametrize("way", TUNED_BY_BUCKET)
+def test_a_key_that_the_kernel_does_not_read(
+    way: str, tmp_path: Path, interpreter: Worker
+) -> None:
+    """Triton refuses a tuner whose key is no parameter of its kernel."""
+    launcher = """
+
+def run(x):
+    o = torch.empty_like(x)
+    n = x.numel()
+    tuned[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](o, x, n, n // 32)
+    return o
+"""
+    keyed = kernel().replace("(o, x, n, ", "(o, x, n, bucket, ")
+    assert "bucket" in keyed
+    text = written(tmp_path, HEAD + TUNED_BY_BUCKET[way].replace("KERNEL\n", keyed) + launcher)
+    x = np.arange(1, 8) / 10
+    np.testing.assert_allclose(gradient_of(text, "run", interpreter), 2 * x, rtol=1e-6)
+
+
 NESTED = """def {name}(x, power={power}):
     config = [triton.Config({{"BLOCK": 2 * power}})]
 

@@ -88,7 +88,7 @@ def compile_pair(
     if not emitted:
         return whole_forward(forward, signature) if until == "cubin" else Compiled("ok", "")
     try:
-        backwards = emitted_kernels(emitted, kernel_name)
+        backwards = emitted_kernels(emitted, kernel_name, module.__package__ or "")
     except Exception as error:
         return Compiled("ok", f"import: {type(error).__name__}: {first_line(str(error))}")
     for backward in backwards:
@@ -203,12 +203,17 @@ def guesses(path: Path, kernel_name: str, types: dict[str, str]) -> Iterator[Sig
         yield told_by_types(guess_signature(path, kernel_name, {"*": element}), types)
 
 
-def emitted_kernels(text: str, kernel_name: str) -> list[object]:
-    """The derived kernels of an emitted module: those whose names start with the forward's + `_backward`."""
+def emitted_kernels(text: str, kernel_name: str, package: str) -> list[object]:
+    """The derived kernels of an emitted module: those whose names start with the forward's + `_backward`.
+
+    package: of the forward's file, beside which the module would be written; "" where it is in none.
+    """
     from tests.triton import kernel_module
 
     path = kernel_module.path_of(text)
     name = f"emitted_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    if package:
+        name = f"{package}.{name}"
     loader = kernel_module.TolerantLoader(name, str(path))
     spec = importlib.util.spec_from_file_location(name, path, loader=loader)
     assert spec is not None

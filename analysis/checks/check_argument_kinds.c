@@ -112,6 +112,74 @@ static void check_kind(Check *check, const LaunchSite *site, const CheckedArgume
                         "%s is a number, and this is %s", parameter->name, kind_names[kind]);
 }
 
+/* ---- floats for whole numbers ---- */
+
+static bool is_float_name(Str name) {
+    static const char *const functions[] = {"float",    "math.sqrt", "math.log",
+                                            "math.exp", "math.log2", "math.pow"};
+    return is_any(name, functions, sizeof functions / sizeof *functions);
+}
+
+/// Whether Python certainly makes a float of it: `dim**-0.5`, `n / 2`, `1.0`.
+static bool is_float(const Source *source, const FunctionDefinition *launcher, SyntaxNode value,
+                     int depth) {
+    enum { DEEPEST = 6 };
+    if (depth == DEEPEST) return false;
+    switch (node_kind(value)) {
+    case SYNTAX_FLOAT: return true;
+    case SYNTAX_PARENTHESIZED: return is_float(source, launcher, node_child(value, 0), depth + 1);
+    case SYNTAX_UNARY: return is_float(source, launcher, node_field(value, "argument"), depth + 1);
+    case SYNTAX_CALL: return is_float_name(node_text(source, node_field(value, "function")));
+    case SYNTAX_IDENTIFIER: {
+        SyntaxNode bound = launcher_binding(launcher, node_text(source, value));
+        return !node_is_null(bound) && is_float(source, launcher, bound, depth + 1);
+    }
+    case SYNTAX_BINARY: {
+        Str sign = node_text(source, node_field(value, "operator"));
+        SyntaxNode left = node_field(value, "left"), right = node_field(value, "right");
+        bool is_side = is_float(source, launcher, right, depth + 1) ||
+                       is_float(source, launcher, left, depth + 1);
+        // what is divided may be a tensor, but not by a number that a tensor has
+        if (str_is(sign, "/"))
+            return is_side || kind_of(source, launcher, left) == KIND_NUMBER ||
+                   kind_of(source, launcher, right) == KIND_NUMBER;
+        return is_side &&
+               (str_is(sign, "**") || str_is(sign, "*") || str_is(sign, "+") || str_is(sign, "-"));
+    }
+    default: return false;
+    }
+}
+
+/// The operation by which the kernel counts with the number, as only whole ones can; NULL where there is none.
+static const Op *counts_with(const Check *check, const Value *number, bool is_sum) {
+    if (number->type.kind != TYPE_NUMBER) return NULL;
+    const Uses *uses = check_uses(check, number);
+    for (LIST_EACH(int, i, uses->list)) {
+        const Op *op = uses->list.items[i];
+        bool is_bound = false;
+        for (int k = 0; op->code == OP_FOR && k < 3; k++) is_bound |= op->operands[k] == number;
+        if (check_is_optional(op)) continue;
+        if (is_bound || op->code == OP_FLOORDIV) return op;
+        // `tl.cdiv` adds before it divides
+        bool adds = op->code == OP_ADD && !is_sum && op->operands[1]->type.is_constexpr;
+        const Op *counted = adds ? counts_with(check, op->results[0], true) : NULL;
+        if (counted) return counted;
+    }
+    return NULL;
+}
+
+static void check_whole(Check *check, const LaunchSite *site, const CheckedArgument *argument,
+                        const Parameter *parameter) {
+    const Source *source = site->kernel->module->source;
+    const Op *counting = counts_with(check, parameter->value, false);
+    if (!counting || !is_float(source, site->launcher, argument->value, 0)) return;
+    Diagnostic *said = check_report_at(
+        check, DIAGNOSTIC_LAUNCH_ARGUMENTS, node_range(source, argument->value),
+        "%s counts iterations or blocks, and this is a float: a whole number, `//` or `int(...)`",
+        parameter->name);
+    check_relate(check, said, counting, "counted here");
+}
+
 /* ---- a stride and a size that change places ---- */
 
 typedef enum PassedRole {
@@ -298,6 +366,7 @@ void check_argument_kinds(Check *check) {
             const CheckedArgument *argument = arguments_find(kernel, &arguments, p);
             if (arguments.has_splat || !argument || node_is_null(argument->value)) continue;
             check_kind(check, site, argument, &check->function->parameters[p]);
+            check_whole(check, site, argument, &check->function->parameters[p]);
             check_cut_floats(check, site, argument, &check->function->parameters[p]);
         }
         check_exchanged(check, site, &arguments);

@@ -206,6 +206,28 @@ static void check_unread(const LaunchCheck *launch, SyntaxNode extent, int axis)
     }
 }
 
+static bool is_number_of_programs(const Value *value, int depth) {
+    enum { DEEPEST = 4 };
+    const Op *op = value ? value->op : NULL;
+    if (!op || depth == DEEPEST) return false;
+    if (op->code == OP_NUM_PROGRAMS) return true;
+    if (op->code != OP_MUL && op->code != OP_CAST) return false;
+    for (int i = 0; i < op->operand_count; i++)
+        if (is_number_of_programs(op->operands[i], depth + 1)) return true;
+    return false;
+}
+
+/// Whether the id is a digit of the program's number in any grid: each use multiplies it with how many programs there are.
+static bool numbers_whole_grid(const Check *check, const Value *id) {
+    const Uses *uses = check_uses(check, id);
+    for (LIST_EACH(int, i, uses->list)) {
+        const Op *use = uses->list.items[i];
+        if (use->code != OP_MUL || !is_number_of_programs(use->operands[use->operands[0] == id], 0))
+            return false;
+    }
+    return uses->list.count > 0;
+}
+
 /// Axes that the kernel asks for and a grid of fewer extents does not have: their program id is 0.
 static void check_missing(const LaunchCheck *launch, SyntaxNode extents) {
     int count = 0;
@@ -218,7 +240,7 @@ static void check_missing(const LaunchCheck *launch, SyntaxNode extents) {
         const Op *op = launch->check->program_ids.items[i];
         int64_t axis;
         if (!value_is_int(op->operands[0], &axis) || axis < count || axis >= PROGRAM_AXES ||
-            check_is_optional(op))
+            check_is_optional(op) || numbers_whole_grid(launch->check, op->results[0]))
             continue;
         Diagnostic *said = check_report_at(
             launch->check, DIAGNOSTIC_GRID_AXIS_MISSING, node_range(launch->source, extents),

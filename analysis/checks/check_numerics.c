@@ -114,7 +114,7 @@ static int reduced_axis(const Op *op) {
     return (int)(axis < 0 ? axis + rank : axis);
 }
 
-/// `sum(exp(x - max(x, axis=0)), axis=1)`: the maximum is that of other rows.
+/// `sum(exp(x - max(x, axis=0)), axis=1)`: the maximum is that of other rows. `sum(exp(x - min(x)))`: it is no maximum.
 static void check_axis_of_maximum(Check *check, const Op *sum) {
     const Value *summed = check_strip(sum->operands[0]);
     const Op *grown = summed ? summed->op : NULL;
@@ -125,9 +125,18 @@ static void check_axis_of_maximum(Check *check, const Op *sum) {
     const Value *from = check_strip(difference->operands[0]);
     const Value *largest = check_strip(difference->operands[1]);
     const Op *maximum = largest ? largest->op : NULL;
-    if (!maximum || maximum->code != OP_MAX || check_strip(maximum->operands[0]) != from ||
+    if (!maximum || (maximum->code != OP_MAX && maximum->code != OP_MIN) ||
+        check_strip(maximum->operands[0]) != from ||
         maximum->operands[0]->type.rank != sum->operands[0]->type.rank)
         return;
+    if (maximum->code == OP_MIN) {
+        Diagnostic *said =
+            check_report(check, DIAGNOSTIC_SOFTMAX_WITHOUT_MAXIMUM, grown,
+                         "this subtracts the minimum, so that no exponent is below 0: subtract "
+                         "the row's maximum");
+        check_relate(check, said, sum, "summed here");
+        return;
+    }
     int wanted = reduced_axis(sum), axis = reduced_axis(maximum);
     if (wanted < 0 || axis < 0 || wanted == axis) return;
     Diagnostic *said =

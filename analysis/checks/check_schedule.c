@@ -3,6 +3,7 @@
 #include "analysis/build/value_poly.h"
 #include "analysis/checks/check.h"
 #include "analysis/ir/loops.h"
+#include "analysis/launches/launch_least.h"
 
 /// The first program axis that the address does not depend on, -1 where it depends on all.
 static int shared_axis(Check *check, const Access *access) {
@@ -14,6 +15,41 @@ static int shared_axis(Check *check, const Access *access) {
             !check_depends_on_program(check, access->op->operands[0], axes[i].program_axis))
             return axes[i].program_axis;
     return -1;
+}
+
+/// Whether each program comes to the operation, whatever it has loaded and whichever it is.
+static bool is_done_by_all(const Op *op) {
+    for (const Op *outer = op->parent->parent; outer; outer = outer->parent->parent) {
+        bool is_flag = outer->code == OP_IF && outer->operands[0]->type.is_constexpr;
+        if (!is_flag && outer->code != OP_FOR && outer->code != OP_STATIC_FOR) return false;
+    }
+    return true;
+}
+
+/// One number that each program adds: no ticket, whose old value somebody reads, and no count of programs or of events.
+static bool adds_one_number(const Check *check, const Access *access) {
+    const Op *op = access->op;
+    const Value *added = check_operand(op, "val");
+    bool is_counted =
+        added && (added->constant || added->type.is_constexpr ||
+                  dtype_is_integer(op->operands[0]->type.element) ||
+                  (added->type.kind == TYPE_NUMBER && dtype_is_integer(added->type.element)));
+    bool is_read = op->result_count && check_uses(check, op->results[0])->list.count;
+    bool is_masked = access->mask && !access->mask->constant && !access->mask->type.is_constexpr;
+    return added && !is_counted && !is_read && !is_masked && is_done_by_all(op);
+}
+
+/// A scalar that all programs along an axis update: dear where the launches of the file have several there.
+static void check_one_place(Check *check, const Access *access, int axis) {
+    GridAxis axes[PROGRAM_AXES];
+    if (!adds_one_number(check, access)) return;
+    launches_axes(check->arena, check->function, axes);
+    if (axes[axis] != GRID_AXIS_SEVERAL) return;
+    check_report(
+        check, DIAGNOSTIC_ATOMIC_ONE_ELEMENT, access->op,
+        "all programs along axis %d update one element of %s, one after the other: where there are "
+        "many, a partial result of each, put together by a second kernel, costs less",
+        axis, access->parameter->name);
 }
 
 void check_atomics(Check *check) {
@@ -28,11 +64,14 @@ void check_atomics(Check *check) {
                          dtype_name(element));
         if (check->kernel->is_helper || !access->parameter || !access->offset.known) continue;
         int axis = shared_axis(check, access);
-        if (axis < 0 || !type_is_tile(access->op->operands[0]->type)) continue;
-        check_report(
-            check, DIAGNOSTIC_ATOMIC_HOT_SPOT, access->op,
-            "every program along axis %d adds to the same elements of %s: they wait for each other",
-            axis, access->parameter->name);
+        if (axis < 0) continue;
+        if (type_is_tile(access->op->operands[0]->type))
+            check_report(check, DIAGNOSTIC_ATOMIC_HOT_SPOT, access->op,
+                         "every program along axis %d adds to the same elements of %s: they wait "
+                         "for each other",
+                         axis, access->parameter->name);
+        else
+            check_one_place(check, access, axis);
     }
 }
 
@@ -76,6 +115,33 @@ static void tell_idle_counter(Check *check, const Access *access, const Op *loop
             check_relate(check, said, address->operands[i]->op, "the address");
 }
 
+/// Whether programs take turns in the loop, and the address is that of their first one.
+static bool is_of_first_turn(Check *check, const Access *access, const Op *loop) {
+    const Value *step = loop->operands[2];
+    bool takes_turns = false;
+    for (LIST_EACH(int, i, check->program_ids)) {
+        const Value *id = check->program_ids.items[i]->results[0];
+        takes_turns |= value_depends_on(check->arena, loop->operands[0], id, NULL) &&
+                       value_depends_on(check->arena, access->op->operands[0], id, NULL);
+    }
+    for (int axis = 0; axis < PROGRAM_AXES && takes_turns; axis++) {
+        const Value *count = check->axes.program_counts[axis];
+        if (count && value_depends_on(check->arena, step, count, NULL)) return true;
+    }
+    return false;
+}
+
+static void tell_first_turn(Check *check, const Access *access, const Op *loop) {
+    const char *counter = loop->regions[0]->arguments[0]->name;
+    Diagnostic *said = check_report(
+        check, DIAGNOSTIC_LOOP_STEP, access->op,
+        "each turn of the loop loads the elements of %s that its first one does: the address has "
+        "%s, and not %s",
+        access->parameter->name, check_name(check, loop->operands[0]),
+        counter ? counter : "the loop's counter");
+    check_relate(check, said, loop, "the loop");
+}
+
 static void check_invariant_load(Check *check, const Access *access) {
     const Op *loop = enclosing_loop(access->op);
     if (!loop || !access->parameter || check_is_stored(check, access->parameter) ||
@@ -83,6 +149,10 @@ static void check_invariant_load(Check *check, const Access *access) {
         return;
     if (has_idle_counter(check, loop)) {
         tell_idle_counter(check, access, loop);
+        return;
+    }
+    if (is_of_first_turn(check, access, loop)) {
+        tell_first_turn(check, access, loop);
         return;
     }
     Diagnostic *said = check_report(

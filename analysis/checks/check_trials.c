@@ -387,45 +387,72 @@ static bool is_tuned(const TriedLaunch *tried) {
     return false;
 }
 
+/// What a choice of sizes is for.
+typedef enum TrialNeed {
+    NEED_NONE,
+    NEED_UNBOUNDED,    // an access without a mask that left its tensor
+    NEED_TUNED,        // configurations of autotune: another one
+    NEED_SHORT_LOOPS,  // loops that had one iteration at most
+} TrialNeed;
+
+typedef struct TrialChoice {
+    HostSizes sizes, real;  // with smaller blocks, and with those that stand there
+    HostSizes fewer[2];     // where `real` is too much; HOST_SIZES_COUNT: nothing is
+    uint64_t seed;
+    TrialNeed need;
+} TrialChoice;
+
+static const TrialChoice trial_choices[] = {
+    {HOST_SIZES_USUAL, HOST_SIZES_EIGHTFOLD, {HOST_SIZES_LONG, HOST_SIZES_USUAL}, 0, NEED_NONE},
+    {HOST_SIZES_TALL,
+     HOST_SIZES_EIGHTFOLD_TALL,
+     {HOST_SIZES_LONG_TALL, HOST_SIZES_TALL},
+     0,
+     NEED_NONE},
+    {HOST_SIZES_WHOLE, HOST_SIZES_WHOLE, {HOST_SIZES_COUNT}, 1, NEED_UNBOUNDED},
+    {HOST_SIZES_USUAL, HOST_SIZES_EIGHTFOLD, {HOST_SIZES_LONG, HOST_SIZES_USUAL}, 1, NEED_TUNED},
+    {HOST_SIZES_USUAL, HOST_SIZES_EIGHTFOLD, {HOST_SIZES_LONG, HOST_SIZES_USUAL}, 2, NEED_TUNED},
+    {HOST_SIZES_LONG, HOST_SIZES_LONGEST, {HOST_SIZES_COUNT}, 0, NEED_SHORT_LOOPS},
+};
+
+/// Looks once more, with the blocks that stand there; what is too much along all axes may be tried along one. Whether something was
+/// said.
+static bool confirm(Check *check, const LaunchSite *site, const TrialChoice *choice) {
+    TriedLaunch tried;
+    HostPolicy policy = {.keep_blocks = true, .seed = choice->seed, .sizes = choice->real};
+    bool is_tried = try_launch(check, site, policy, CONFIRMING_STEPS, &tried);
+    for (int k = 0; k < 2 && choice->fewer[0] != HOST_SIZES_COUNT; k++) {
+        if (is_tried && !tried.trial->is_cut) break;
+        policy.sizes = choice->fewer[k];
+        is_tried = try_launch(check, site, policy, CONFIRMING_STEPS, &tried);
+        if (k == 1 || !is_tried) continue;
+        if (look_at(check, &tried, true)) return true;
+        is_tried = false;
+    }
+    return is_tried && look_at(check, &tried, true);
+}
+
 static void check_trial(Check *check, const LaunchSite *site, bool keeps_blocks) {
     HostPolicy policy = {.keep_blocks = keeps_blocks, .divide_blocks = !keeps_blocks};
-    static const struct {
-        HostSizes sizes;
-        uint64_t seed;
-        bool of_tuned;  // another configuration
-    } choices[] = {
-        {HOST_SIZES_USUAL, 0, false}, {HOST_SIZES_TALL, 0, false}, {HOST_SIZES_WHOLE, 1, false},
-        {HOST_SIZES_USUAL, 1, true},  {HOST_SIZES_USUAL, 2, true},
+    bool meets[] = {
+        [NEED_NONE] = true,
+        [NEED_UNBOUNDED] = false,
+        [NEED_TUNED] = false,
+        [NEED_SHORT_LOOPS] = false,
     };
-    bool is_unbounded_somewhere = false, has_configurations = false;
-    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+    int64_t turns = -1;
+    for (size_t i = 0; i < sizeof trial_choices / sizeof *trial_choices; i++) {
+        const TrialChoice *choice = &trial_choices[i];
         TriedLaunch tried;
-        policy.sizes = choices[i].sizes;
-        policy.seed = choices[i].seed;
-        bool is_whole = policy.sizes == HOST_SIZES_WHOLE, is_tall = policy.sizes == HOST_SIZES_TALL;
-        if ((is_whole && !is_unbounded_somewhere) || (choices[i].of_tuned && !has_configurations))
-            continue;
-        if (!try_launch(check, site, policy, FIRST_STEPS, &tried)) continue;
-        is_unbounded_somewhere |= is_unbounded(&tried);
-        has_configurations |= is_tuned(&tried);
+        policy.sizes = choice->sizes;
+        policy.seed = choice->seed;
+        meets[NEED_SHORT_LOOPS] = turns == 0 || turns == 1;
+        if (!meets[choice->need] || !try_launch(check, site, policy, FIRST_STEPS, &tried)) continue;
+        meets[NEED_UNBOUNDED] |= is_unbounded(&tried);
+        meets[NEED_TUNED] |= is_tuned(&tried);
+        if (tried.trial->turns > turns) turns = tried.trial->turns;
         if (!look_at(check, &tried, keeps_blocks)) continue;
-        if (keeps_blocks) return;
-        // once more with the blocks that stand there
-        HostPolicy real = {.keep_blocks = true, .seed = policy.seed, .sizes = HOST_SIZES_EIGHTFOLD};
-        if (is_tall) real.sizes = HOST_SIZES_EIGHTFOLD_TALL;
-        if (is_whole) real.sizes = HOST_SIZES_WHOLE;
-        bool is_tried = try_launch(check, site, real, CONFIRMING_STEPS, &tried);
-        // what is too much along all axes may be tried along one
-        static const HostSizes fewer[] = {HOST_SIZES_LONG, HOST_SIZES_USUAL},
-                               fewer_tall[] = {HOST_SIZES_LONG_TALL, HOST_SIZES_TALL};
-        for (int k = 0; k < 2 && (!is_tried || tried.trial->is_cut) && !is_whole; k++) {
-            real.sizes = is_tall ? fewer_tall[k] : fewer[k];
-            is_tried = try_launch(check, site, real, CONFIRMING_STEPS, &tried);
-            if (k == 1 || !is_tried) continue;
-            if (look_at(check, &tried, true)) return;
-            is_tried = false;
-        }
-        if (is_tried && look_at(check, &tried, true)) return;
+        if (keeps_blocks || confirm(check, site, choice)) return;
     }
 }
 

@@ -120,8 +120,17 @@ bool host_items(Host *host, const HostValue *value, const HostValue *const **ite
     return false;
 }
 
+/// `x.shape[1]`, `x.shape[-1]`: which end of the shape the launcher counts from.
+static void note_size(Host *host, const HostValue *shape, int64_t index) {
+    if (!shape->shape_of || shape->axis || shape->count != shape->shape_of->rank) return;
+    HostInput *input = host_input(host, shape->shape_of->name);
+    if (index >= 0 && index < TYPE_MAX_RANK) input->sizes_from_front |= 1U << index;
+    if (index < 0 && index >= -TYPE_MAX_RANK) input->sizes_from_end |= 1U << (-index - 1);
+}
+
 const HostValue *host_item(Host *host, const HostValue *value, int64_t index) {
     if (value->kind == HOST_SEQUENCE) {
+        note_size(host, value, index);
         int64_t position = index < 0 ? index + value->count : index;
         int64_t needed = index < 0 ? -index : index + 1;
         if (needed <= TYPE_MAX_RANK)

@@ -74,10 +74,25 @@ static void learn_operands(Host *host, HostOperation operation, const HostValue 
     }
 }
 
-/// A rough division is meant to be exact: H = D // n. Rounding up, (n + b - 1) // b, is not.
+static bool is_product_of_sizes(const HostValue *value) {
+    if (value->kind == HOST_SIZE) return true;
+    bool is_product =
+        value->kind == HOST_OPERATION && value->operation == HOST_OP_MULTIPLY && value->count > 0;
+    for (int i = 0; is_product && i < value->count; i++)
+        is_product = is_product_of_sizes(value->items[i]);
+    return is_product;
+}
+
+/// A rough division is meant to be exact: H = D // n, and x.numel() // (n * n). Rounding up, (n + b - 1) // b, is not.
 void host_expect_quotient(Host *host, const HostValue *a, const HostValue *b) {
     bool sizes = a->kind == HOST_SIZE || (a->kind == HOST_INPUT && a->input->kind == INPUT_INT);
-    if (!sizes || !a->is_concrete || !b->is_concrete) return;
+    if (!a->is_concrete || !b->is_concrete) return;
+    if (!sizes && is_product_of_sizes(a) && is_product_of_sizes(b))
+        host_require(host,
+                     host_apply(host, HOST_OP_EQUAL, host_apply(host, HOST_OP_MODULO, a, b),
+                                host_of_int(host, 0)),
+                     true, HOST_WISH);
+    if (!sizes) return;
     host_require(host,
                  host_apply(host, HOST_OP_EQUAL, host_apply(host, HOST_OP_MODULO, a, b),
                             host_of_int(host, 0)),

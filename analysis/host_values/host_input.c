@@ -33,6 +33,7 @@ static int64_t choose_dim(const Host *host, const HostInput *input, int axis, in
         [HOST_SIZES_EIGHTFOLD_TALL] = {{171, 147, 155, 187}, {265, 233, 331, 203}},
         [HOST_SIZES_LONG] = {{299, 347, 331, 283}, {5, 7, 3, 6}},
         [HOST_SIZES_LONG_TALL] = {{11, 13, 9, 7}, {265, 233, 331, 203}},
+        [HOST_SIZES_LONGEST] = {{2391, 2777, 2649, 2265}, {5, 7, 3, 6}},
         [HOST_SIZES_FEW] = {{5, 6, 5, 6}, {4, 4, 4, 4}},
     };
     static const int64_t even[] = {16, 8}, outer[] = {2, 3};

@@ -40,6 +40,7 @@ typedef struct HostInput {
     bool is_count_read;               // it asks how many elements there are
     bool is_last_stride_read;  // or at the stride of its last axis, as if there were no further one
     unsigned strides_from_front, strides_from_end;  // a bit for each axis whose stride it looks at
+    unsigned sizes_from_front, sizes_from_end;  // the same of sizes, `x.shape[1]` and `x.shape[-1]`
     DTypeCode
         dtype;  // of a tensor, or the value of INPUT_DTYPE; DTYPE_UNKNOWN: floating, not said which
     Constant constant;  // of a scalar
@@ -188,6 +189,7 @@ typedef enum HostSizes {
     HOST_SIZES_TINY,  // two along each axis: any block is larger
     HOST_SIZES_LONG,  // eightfold along what is last, few rows
     HOST_SIZES_LONG_TALL,
+    HOST_SIZES_LONGEST,  // eight times that along what is last: several blocks of 1,024 there
     HOST_SIZES_FEW,  // some four rows of some five: a grid of a few programs has all of them
     HOST_SIZES_COUNT,
 } HostSizes;

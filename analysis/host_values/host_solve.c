@@ -105,7 +105,9 @@ static int candidates(const SolveSearch *search, const HostValue *leaf, Constant
         add_int(list, &count, now + delta);
         add_int(list, &count, now - delta);
     }
-    for (int64_t power = 1; power <= 4096; power *= 2) add_int(list, &count, power);
+    // 16 first, which any product takes, and what is nearer to it before what is not
+    static const int64_t powers[] = {16, 32, 8, 64, 4, 128, 2, 256, 1, 512, 1024, 2048, 4096};
+    for (size_t i = 0; i < sizeof powers / sizeof *powers; i++) add_int(list, &count, powers[i]);
     for (int64_t small = 3; small <= 24; small++) add_int(list, &count, 3 * small);
     return count;
 }

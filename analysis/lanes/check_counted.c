@@ -11,6 +11,7 @@ enum {
 
 typedef enum LaneKind {
     LANE_NUMBER,  // `number`
+    LANE_HUGE,    // an infinity, or what stands for one
     LANE_OPEN,    // a value that nothing makes 0
 } LaneKind;
 
@@ -26,7 +27,7 @@ typedef struct Lane {
 typedef struct LaneSearch {
     Check *check;
     const Access *access;
-    unsigned axes;  // of the tile, along which the mask differs
+    unsigned axes;  // of the tile, one along which the mask differs
     LIST(Lane) lanes;
     Map known;  // Value -> its place + 1
 } LaneSearch;
@@ -92,6 +93,10 @@ static bool number_of(const Value *value, double *number) {
 
 /// Adds what a number and a statistic give; false where the operation is not followed.
 static bool with_statistic(const Op *use, const Lane *lane, bool is_left, Lane *next) {
+    if (lane->kind == LANE_HUGE) {
+        *next = *lane;
+        return use->code == OP_ADD || use->code == OP_SUB;
+    }
     next->lost = use;
     next->kind = LANE_OPEN;
     switch (use->code) {
@@ -108,7 +113,7 @@ static bool with_statistic(const Op *use, const Lane *lane, bool is_left, Lane *
 
 static bool with_number(const Op *use, const Lane *lane, bool is_left, double other, Lane *next) {
     *next = *lane;
-    if (lane->kind == LANE_OPEN)
+    if (lane->kind != LANE_NUMBER)
         return use->code == OP_ADD || use->code == OP_SUB ||
                ((use->code == OP_MUL || (use->code == OP_DIV && is_left)) && other != 0);
     double a = is_left ? lane->number : other, b = is_left ? other : lane->number;
@@ -125,6 +130,7 @@ static bool with_number(const Op *use, const Lane *lane, bool is_left, double ot
 static bool with_lane(const Op *use, const Lane *left, const Lane *right, Lane *next) {
     bool both = left->kind == LANE_NUMBER && right->kind == LANE_NUMBER;
     if (both) return with_number(use, left, true, right->number, next);
+    if (left->kind == LANE_HUGE || right->kind == LANE_HUGE) return false;
     *next = left->kind == LANE_OPEN ? *left : *right;
     if (use->code != OP_MUL) return false;
     bool has_zero = (left->kind == LANE_NUMBER && left->number == 0) ||
@@ -138,6 +144,7 @@ static bool through_one(const Op *use, const Lane *lane, Lane *next) {
     *next = *lane;
     if (check_is_stripped(use)) return use->results[0]->type.rank == lane->value->type.rank;
     if (use->code == OP_EXP || use->code == OP_EXP2) {
+        if (lane->kind == LANE_HUGE) return false;
         next->is_grown = true;
         if (lane->kind == LANE_NUMBER) next->number = exp(lane->number);
         return lane->kind == LANE_OPEN;
@@ -180,7 +187,7 @@ static bool sums_axis(const LaneSearch *search, const Op *op) {
     if (op->code != OP_SUM || op->operands[0]->type.rank != rank) return false;
     Value *axis_value = check_operand(op, "axis");
     int64_t axis;
-    if (!axis_value) return search->axes == (1u << rank) - 1;
+    if (!axis_value) return true;
     if (!value_is_int(axis_value, &axis)) return false;
     return search->axes >> (axis < 0 ? axis + rank : axis) & 1;
 }
@@ -210,7 +217,12 @@ static const Value *summed_up(Check *check, const Op *use) {
 static void tell(LaneSearch *search, const Lane *lane, const Op *sum) {
     Check *check = search->check;
     Diagnostic *said;
-    if (lane->is_grown)
+    if (lane->kind == LANE_HUGE)
+        said = check_report(check, DIAGNOSTIC_MASKED_LANES_COUNTED, sum,
+                            "masked lanes read %g, and this sum counts them: take them out with "
+                            "`tl.where`",
+                            lane->number);
+    else if (lane->is_grown)
         said = check_report(check, DIAGNOSTIC_MASKED_LANES_COUNTED, search->access->op,
                             "masked lanes read `other`, whose exponential a sum counts: give "
                             "`other=-float(\"inf\")`");
@@ -218,7 +230,8 @@ static void tell(LaneSearch *search, const Lane *lane, const Op *sum) {
         said = check_report(check, DIAGNOSTIC_MASKED_LANES_COUNTED, lane->lost,
                             "masked lanes are no longer 0 here, and a sum counts them: take them "
                             "out with `tl.where`");
-    check_relate(check, said, sum, "counted here");
+    check_relate(check, said, lane->kind == LANE_HUGE ? search->access->op : sum,
+                 lane->kind == LANE_HUGE ? "loaded here" : "counted here");
 }
 
 static void trace(LaneSearch *search) {
@@ -227,11 +240,11 @@ static void trace(LaneSearch *search) {
         for (LIST_EACH(int, u, uses->list)) {
             const Lane lane = search->lanes.items[i];  // the list may move
             const Op *use = uses->list.items[u];
-            if (lane.kind == LANE_OPEN && sums_axis(search, use)) {
+            if (lane.kind != LANE_NUMBER && sums_axis(search, use)) {
                 tell(search, &lane, use);
                 return;
             }
-            const Value *total = lane.kind == LANE_OPEN ? summed_up(search->check, use) : NULL;
+            const Value *total = lane.kind != LANE_NUMBER ? summed_up(search->check, use) : NULL;
             if (total) {
                 Lane next = lane;
                 next.value = total;
@@ -250,14 +263,21 @@ void check_counted_lanes(Check *check) {
         if (access->op->code != OP_LOAD || !access->mask || access->mask->constant ||
             access->op->operands[0]->type.kind != TYPE_POINTER ||
             access->op->results[0]->type.rank == 0 ||
-            !number_of(check_operand(access->op, "other"), &other) || fabs(other) > MOST_OTHER)
+            !number_of(check_operand(access->op, "other"), &other))
             continue;
         int rank = access->op->results[0]->type.rank;
-        LaneSearch search = {.check = check, .access = access, .known = map_new(check->arena)};
-        search.axes = axes_of_mask(check, access->mask, rank, 0);
-        if (!search.axes) continue;
-        add_lane(&search,
-                 (Lane){.value = access->op->results[0], .kind = LANE_NUMBER, .number = other});
-        trace(&search);
+        unsigned axes = axes_of_mask(check, access->mask, rank, 0);
+        // what is summed along one axis counts what is masked along it, whatever the mask is along others
+        for (int axis = 0; axis < rank; axis++) {
+            if (!(axes >> axis & 1)) continue;
+            LaneSearch search = {.check = check,
+                                 .access = access,
+                                 .axes = 1u << axis,
+                                 .known = map_new(check->arena)};
+            add_lane(&search, (Lane){.value = access->op->results[0],
+                                     .kind = fabs(other) > MOST_OTHER ? LANE_HUGE : LANE_NUMBER,
+                                     .number = other});
+            trace(&search);
+        }
     }
 }

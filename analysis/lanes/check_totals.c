@@ -5,9 +5,12 @@
 
 /* ---- the last iteration alone ---- */
 
-static bool is_zero_tile(const Value *value) {
+/// A tile of zeros, or 0.0 where each iteration sums a tile up.
+static bool begins_at_zero(const Value *value, const Value *next) {
     double number;
     const Op *op = value ? value->op : NULL;
+    if (value && value->constant && value->constant->kind == CONSTANT_FLOAT)
+        return next->op->code == OP_SUM && value->constant->number == 0;
     const Value *fill = op && op->code == OP_FULL ? check_operand(op, "value") : NULL;
     return fill && type_is_tile(value->type) && value_is_number(fill, &number) && number == 0;
 }
@@ -26,7 +29,7 @@ static void check_last_kept(Check *check, const Op *loop) {
         const Value *argument = body->arguments[i + 1], *next = check_strip(yield->operands[i]);
         bool is_made_here = next && next->op && next->op->parent == body && !next->op->region_count;
         if (!is_made_here || check_uses(check, argument)->list.count ||
-            !is_zero_tile(check_strip(loop->operands[i + 3])) ||
+            !begins_at_zero(check_strip(loop->operands[i + 3]), next) ||
             !value_depends_on(check->arena, next, body->arguments[0], NULL) ||
             !is_used_after(check, loop->results[i]))
             continue;

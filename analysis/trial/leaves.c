@@ -96,10 +96,20 @@ void leaves_add_argument(Leaves *leaves, const HostLaunch *launch, int parameter
     add_value(leaves, launch, launch->arguments[parameter].value);
 }
 
+/// Whether the launcher has two names for one axis, `x.shape[1]` and `x.shape[-1]`: then there are further axes.
+static bool has_axis_twice(const HostInput *input) {
+    for (int axis = 0; axis < input->rank; axis++)
+        if ((input->sizes_from_front >> axis & 1) &&
+            (input->sizes_from_end >> (input->rank - 1 - axis) & 1))
+            return true;
+    return false;
+}
+
 bool leaves_are_of_one(const Leaves *leaves) {
     for (int i = 1; i < leaves->count; i++)
         if (owner_of(leaves->items[i]) != owner_of(leaves->items[0])) return false;
-    return !leaves->is_open;
+    const HostInput *of = leaves->count ? owner_of(leaves->items[0]) : NULL;
+    return !leaves->is_open && (!of || of->is_rank_certain || !has_axis_twice(of));
 }
 
 static bool is_equal_to(const HostLaunch *launch, const HostValue *a, const HostValue *b) {
@@ -137,9 +147,10 @@ static bool have_open_ranks(const Leaves *leaves) {
 
 /// Whether some are of a tensor that may have further axes by the launcher's own words: `*rest, n = x.shape`.
 static bool have_rests(const Leaves *leaves) {
-    for (int i = 0; i < leaves->count; i++)
-        if (leaves->items[i]->input->has_rest && !leaves->items[i]->input->is_rank_certain)
-            return true;
+    for (int i = 0; i < leaves->count; i++) {
+        const HostInput *input = leaves->items[i]->input;
+        if (!input->is_rank_certain && (input->has_rest || has_axis_twice(input))) return true;
+    }
     return false;
 }
 
@@ -165,7 +176,8 @@ static bool have_open_ends(const Leaves *leaves) {
 
 bool leaves_are_certain(const HostLaunch *launch, const Leaves *leaves, const Leaves *others) {
     if ((!leaves->count && !others->count) || (others->count && have_open_ranks(leaves)) ||
-        have_rests(others) || have_open_strides(leaves) || have_open_strides(others))
+        have_rests(leaves) || have_rests(others) || have_open_strides(leaves) ||
+        have_open_strides(others))
         return false;
     return leaves_are_among(launch, leaves, others) ||
            (!leaves->is_open && !others->is_open && are_of_one(leaves, others));

@@ -18,7 +18,7 @@ Leaves leaves_of_extent(const HostLaunch *launch, int parameter);
 void leaves_add_grid(Leaves *leaves, const HostLaunch *launch, int axis);
 /// What follows from an argument's value.
 void leaves_add_argument(Leaves *leaves, const HostLaunch *launch, int parameter);
-/// Whether they are sizes of one tensor, or none, and all are known.
+/// Whether they are sizes of one tensor, or none, and all are known; not of a tensor that has more axes than were taken.
 bool leaves_are_of_one(const Leaves *leaves);
 /// What decides which elements an access touches: its address, its mask, what it is under.
 void leaves_add_access(Leaves *leaves, const HostLaunch *launch, const Function *general,

@@ -83,13 +83,16 @@ static void run_for(TrialState *state, const Op *op) {
         open_region(state, body);
         return;
     }
+    int64_t turns = 0;
     for (int64_t at = from; (step > 0 ? at < to : at > to) && !state->pool.is_cut; at += step) {
+        turns++;
         set(state, body->arguments[0], trial_number(&state->pool, (double)at));
         for (int i = 0; i < op->result_count; i++)
             set(state, body->arguments[1 + i], trial_value(state, op->results[i]));
         run_region(state, body);
         yield_to(state, body, op->results, op->result_count);
     }
+    if (turns > state->trial->turns) state->trial->turns = turns;
 }
 
 static void run_while(TrialState *state, const Op *op) {
@@ -278,6 +281,7 @@ LaunchTrial *trial_new(Arena *arena, const Function *function, const ConcreteLau
     LaunchTrial *trial = ARENA_NEW(arena, LaunchTrial);
     TrialState *state = ARENA_NEW(arena, TrialState);
     trial->state = state;
+    trial->turns = -1;
     trial->buffer_count = launch->buffers.count;
     trial->buffers = ARENA_ARRAY(arena, TrialBuffer, launch->buffers.count + 1);
     for (int i = 0; i < launch->buffers.count; i++) {

@@ -36,6 +36,7 @@ typedef struct LaunchTrial {
     int buffer_count;
     int64_t programs, idle;  // that were run, and those of them that stored nothing
     bool is_cut;             // the steps ended: nothing holds
+    int64_t turns;           // most iterations of a loop; -1: no loop was run
     struct TrialState *state;
 } LaunchTrial;
 

@@ -1,6 +1,7 @@
 // Tries launches with numbers: accesses beyond a tensor, elements that nobody stores, programs that have nothing to do.
 #include "analysis/checks/check_arguments.h"
 #include "analysis/checks/check_instances.h"
+#include "analysis/host_values/host_value.h"
 #include "analysis/ir/walk.h"
 #include "analysis/launches/launch_later.h"
 #include "analysis/syntax/syntax_nodes.h"
@@ -235,13 +236,37 @@ static bool is_partly_filled_when_tiny(Check *check, const TriedLaunch *tried, i
     return !filled->is_open && filled->written && filled->written < filled->numel;
 }
 
+/// Whether a length in the extent is rounded up to a multiple, `(n + 127) // 128 * 128`: what is behind it nobody needs.
+static bool is_rounded_up(const HostValue *value, int depth) {
+    enum { DEEPEST = 8 };
+    if (!value || value->kind != HOST_OPERATION || depth == DEEPEST) return false;
+    for (int i = 0; i < value->count; i++) {
+        const HostValue *item = value->items[i], *other = value->items[value->count - 1 - i];
+        bool divides =
+            item->kind == HOST_OPERATION && item->count == 2 &&
+            (item->operation == HOST_OP_CDIV || item->operation == HOST_OP_FLOOR_DIVIDE) &&
+            item->items[1]->kind == HOST_CONSTANT && other->kind == HOST_CONSTANT;
+        int64_t by, times;
+        if (divides && value->operation == HOST_OP_MULTIPLY && value->count == 2 &&
+            host_int(item->items[1], &by) && host_int(other, &times) && by == times)
+            return true;
+        if (is_rounded_up(item, depth + 1)) return true;
+    }
+    return false;
+}
+
+static bool is_padded(const HostLaunch *launch, int parameter) {
+    const HostValue *value = launch->arguments[parameter].value;
+    return value && value->kind == HOST_TENSOR && is_rounded_up(value->tensor->buffer->numel, 0);
+}
+
 static bool is_partly_filled(Check *check, const TriedLaunch *tried, Unstored *unstored) {
     int buffer = unstored->buffer, parameter = tried_parameter(tried, buffer);
     const TrialBuffer *filled = &tried->trial->buffers[buffer];
     unstored->filled = *filled;
     unstored->is_triangle = tried->trial->idle * 8 > tried->trial->programs;
     if (filled->is_open || !filled->written || filled->written == filled->numel || parameter < 0 ||
-        !is_filled_here(tried, buffer, parameter))
+        !is_filled_here(tried, buffer, parameter) || is_padded(tried->launch, parameter))
         return false;
     unstored->extent = leaves_of_extent(tried->launch, parameter);
     const Leaves *extent = &unstored->extent;

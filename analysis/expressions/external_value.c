@@ -17,19 +17,22 @@ Value *lower_external_value(Lowering *lowering, Str dotted) {
         OpCode code = scope_find_operation(language);
         if (code != OP_COUNT)
             return build_constant(builder, (Constant){.kind = CONSTANT_FUNCTION, .op = code});
+        if (str_is(language, "pi32_t"))
+            return build_constant(builder, (Constant){.kind = CONSTANT_DTYPE,
+                                                      .dtype = dtype_of(DTYPE_INT32),
+                                                      .is_pointer = true});
+        if (str_is(language, "TRITON_MAX_TENSOR_NUMEL")) return build_int(builder, 1 << 20);
         // Members of an enumeration: nothing computes with them, an operation is told by their name.
         if (str_is(language, "PropagateNan.ALL") || str_is(language, "PropagateNan.NONE"))
             return build_unary(builder, OP_GLOBAL,
                                build_string(builder, arena_printf(lowering->arena, "tl.%.*s",
                                                                   STR_ARGS(language))));
-        static const char *const classes[] = {"constexpr",
-                                              "tensor",
-                                              "dtype",
-                                              "tuple",
-                                              "tensor_descriptor",
-                                              "tensor_descriptor_base",
-                                              "block_type",
-                                              "pointer_type"};
+        // classes, and the modules and enumerations that have names of their own
+        static const char *const classes[] = {
+            "constexpr",  "tensor",       "dtype",       "tuple",        "tensor_descriptor",
+            "block_type", "pointer_type", "void",        "PropagateNan", "tensor_descriptor_base",
+            "math",       "extra",        "target_info",
+        };
         for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
             if (str_is(language, classes[i])) return lowering_opaque(lowering, classes[i]);
         return NULL;

@@ -130,6 +130,15 @@ static Value *shared_find(const Function *function, Str key) {
     return found && region_depth(function, found->op->parent) >= 0 ? found : NULL;
 }
 
+/// Whether a value of the function can be read where the builder is. What was made as early as its operands were there may lie in a branch
+/// that these have left since.
+static bool is_in_reach(const Builder *builder, const Value *value) {
+    const Region *region = builder->region, *home = value_home(value);
+    if (region_depth(builder->function, region) < 0) return true;  // whoever puts it there knows
+    while (region && region != home) region = region->parent ? region->parent->parent : NULL;
+    return region != NULL;
+}
+
 /// The one value of a constexpr expression, made at its earliest place if it is not there yet. NULL where none can be.
 static Value *shared_build(Builder *builder, OpCode code, Value *const *operands, int operand_count,
                            const Constant *constant) {
@@ -137,7 +146,7 @@ static Value *shared_build(Builder *builder, OpCode code, Value *const *operands
     if (!function->shared.arena) function->shared = map_new(function->arena);
     Str key = share_key(function->arena, code, operands, operand_count, constant);
     Value *found = shared_find(function, key);
-    if (found) return found;
+    if (found && is_in_reach(builder, found)) return found;
     Builder hoisted = *builder;
     if (!builder_hoist(&hoisted, operands, operand_count)) return NULL;
     Op *op = op_append(&hoisted, code, operands, operand_count, 1);

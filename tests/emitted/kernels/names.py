@@ -137,3 +137,22 @@ def outputs_of_a_line(
     tl.store(first_pointer + i, tl.sin(x), mask=i < n)
     tl.store(second_pointer + i, tl.cos(x), mask=i < n)
     tl.store(third_pointer + i, x * x, mask=i < n)
+
+
+# tad: T=32, D=32, B=16, C=16, q=f32[T, D], k=f32[T, D], g=f32[T, D], b=f32[T], m=f32[T, B], w=f32[T, D], u=f32[T, D], MORE=1, grid=(2,)
+@triton.jit
+def sums_of_two_shapes(
+    q, k, g, b, m, w, u, T, D, B: tl.constexpr, C: tl.constexpr, MORE: tl.constexpr
+):
+    """A sum of tiles and one of their rows: where a flag leaves out the second, it is not the first that goes on under its name."""
+    rows = tl.program_id(0) * B + tl.arange(0, B)
+    factor = tl.load(b + rows)
+    mix = tl.load(m + rows[:, None] * B + tl.arange(0, B)[None, :])
+    for start in range(0, D, C):
+        at = rows[:, None] * D + (start + tl.arange(0, C))[None, :]
+        scaled = tl.load(k + at) * factor[:, None]
+        gate = tl.load(g + at)
+        scaled *= tl.exp2(gate)
+        if MORE:
+            tl.store(u + at, tl.load(q + at) * tl.exp2(gate))
+        tl.store(w + at, tl.dot(mix, scaled))

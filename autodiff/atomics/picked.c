@@ -11,7 +11,7 @@
 #include "analysis/ir/walk.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/atomics/rows.h"
-#include "autodiff/atomics/within.h"
+#include "autodiff/padding/within.h"
 #include "autodiff/rewrite/copying.h"
 #include "autodiff/rewrite/order.h"
 #include "autodiff/rewrite/rewrite.h"
@@ -47,20 +47,11 @@ struct Pick {
 
 /* ---- what is known in front of the row ---- */
 
-static bool is_before(const Op *place, const Value *value) {
-    if (value->constant) return true;
-    for (const Op *op = place; op; op = op->parent ? op->parent->parent : NULL) {
-        if (value->op ? op->parent == value->op->parent : op->parent == value->region)
-            return !value->op || op_precedes(value->op, op);
-    }
-    return false;
-}
-
-static bool visit_known(void *context, Value *value) { return is_before(context, value); }
+static bool visit_known(void *context, Value *value) { return value_is_before(value, context); }
 
 /// The same value in front of the row; NULL where it is made of more than can be made again there.
 static Value *bring(Pick *pick, Value *value) {
-    if (is_before(pick->in_row, value)) return value;
+    if (value_is_before(value, pick->in_row)) return value;
     Value *copy = map_get_pointer(&pick->copies, value);
     const Op *op = value->op;
     if (copy || !op || op->region_count || pick->copied++ > MOST_COPIED) return copy;
@@ -153,7 +144,8 @@ static void find_spelling(Pick *pick, Value *value, int *left) {
     if (!value || pick->label || (*left)-- <= 0) return;
     bool is_number = value->type.kind == TYPE_NUMBER && value->type.rank == 0;
     if (is_number && dtype_is_integer(value->type.element) && !value->constant &&
-        is_before(pick->in_row, value) && poly_equal(value_poly(pick->arena, value), pick->index)) {
+        value_is_before(value, pick->in_row) &&
+        poly_equal(value_poly(pick->arena, value), pick->index)) {
         pick->label = value;
         return;
     }

@@ -4,6 +4,7 @@
 #include "analysis/build/build.h"
 #include "analysis/build/clone.h"
 #include "analysis/ir/walk.h"
+#include "autodiff/rewrite/order.h"
 #include "autodiff/rewrite/rewrite.h"
 
 typedef struct CapturedWalk {
@@ -88,6 +89,54 @@ Value *poly_copied(Builder *b, const Poly *poly, Map *values) {
         }
     return build_poly(b, copy);
 }
+
+/* ---- further to the front ---- */
+
+enum { MOST_BROUGHT = 64 };  // operations. Beyond: a value is not brought
+
+bool value_is_before(const Value *value, const Op *place) {
+    if (value->constant) return true;
+    if (!value->op && !value->region->parent) return true;
+    for (const Op *op = place; op; op = op->parent ? op->parent->parent : NULL)
+        if (op->parent == (value->op ? value->op->parent : value->region))
+            return !value->op || op_precedes(value->op, op);
+    return false;
+}
+
+static bool can_be_brought(const Value *value, const Op *place, int *left) {
+    if (value_is_before(value, place)) return true;
+    const Op *op = value->op;
+    if (!op || !op_is_pure(op) || op->region_count || (*left)-- <= 0) return false;
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i] && !can_be_brought(op->operands[i], place, left)) return false;
+    return true;
+}
+
+bool value_can_be_brought(const Value *value, const Op *place) {
+    return can_be_brought(value, place, &(int){MOST_BROUGHT});
+}
+
+static Value *brought(Builder *b, Value *value, Map *copies) {
+    if (value_is_before(value, b->before)) return value;
+    Value *copy = map_get_pointer(copies, value);
+    if (copy) return copy;
+    const Op *op = value->op;
+    for (int i = 0; i < op->operand_count; i++) {
+        Value *operand = op->operands[i];
+        if (operand) map_set_pointer(copies, operand, brought(b, operand, copies));
+    }
+    op_clone(b, op, copies);
+    return map_get_pointer(copies, value);
+}
+
+Value *value_brought(Function *function, Value *value, Op *place) {
+    Builder b = {
+        .function = function, .region = place->parent, .before = place, .range = place->range};
+    Map copies = map_new(function->arena);
+    return brought(&b, value, &copies);
+}
+
+/* ---- element by element ---- */
 
 static bool goes_along_lanes(const Op *op) {
     return op_parameter_index(op->code, STR("axis")) >= 0 ||

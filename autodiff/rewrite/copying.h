@@ -13,6 +13,12 @@ bool op_stays_at_start(const Op *op);
 Value *value_copied(Builder *b, Value *value, Map *values);
 /// A number at the builder's place; NULL likewise.
 Value *poly_copied(Builder *b, const Poly *poly, Map *values);
+/// Whether the value can be read in front of the operation.
+bool value_is_before(const Value *value, const Op *place);
+/// Whether it can, or is made of such values by pure operations, a few at most.
+bool value_can_be_brought(const Value *value, const Op *place);
+/// The same value in front of the operation: itself, or a copy. It has to be one that can be brought.
+Value *value_brought(Function *function, Value *value, Op *place);
 /// Whether an element of the result is made of the operands' elements at its place.
 bool op_is_by_element(const Op *op);
 

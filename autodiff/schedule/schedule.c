@@ -12,9 +12,10 @@
 #include "autodiff/atomics/neighbours.h"
 #include "autodiff/atomics/picked.h"
 #include "autodiff/atomics/taps.h"
-#include "autodiff/atomics/unwrap.h"
 #include "autodiff/gathers/in_order.h"
 #include "autodiff/gathers/repeats.h"
+#include "autodiff/padding/last_rows.h"
+#include "autodiff/padding/unwrap.h"
 #include "autodiff/rewrite/order.h"
 #include "autodiff/schedule/sink.h"
 #include "autodiff/schedule/tile_orders.h"
@@ -446,6 +447,7 @@ void schedule_accumulations(Differentiation *state, Backward *result) {
     accumulations_leave_to_owners(state);
     accumulations_sink(state);
     accumulations_unwrap(state);
+    accumulations_take_last_rows(state);
     accumulations_join(state);
     tile_orders_open(state->arena, state->backward);
     Places places = places_new(state->arena);

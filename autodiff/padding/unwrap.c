@@ -1,6 +1,6 @@
 // From an addition whose address wraps around at a bound to one with a mask: elements at and beyond the bound are padding where
 // what they add is 0 (scheduling.md, section 4b).
-#include "autodiff/atomics/unwrap.h"
+#include "autodiff/padding/unwrap.h"
 
 #include "analysis/addresses/affine.h"
 #include "analysis/addresses/affine_axes.h"

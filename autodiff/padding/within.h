@@ -1,6 +1,6 @@
 // Inside autodiff/: what the conditions around a statement say of a whole number.
-#ifndef TAD_AUTODIFF_ATOMICS_WITHIN_H
-#define TAD_AUTODIFF_ATOMICS_WITHIN_H
+#ifndef TAD_AUTODIFF_PADDING_WITHIN_H
+#define TAD_AUTODIFF_PADDING_WITHIN_H
 
 #include "analysis/ir/ir.h"
 #include "analysis/ir/poly.h"

@@ -1,6 +1,6 @@
 // Inside autodiff/: additions to gradients through addresses that wrap around (`offsets % n`).
-#ifndef TAD_AUTODIFF_ATOMICS_UNWRAP_H
-#define TAD_AUTODIFF_ATOMICS_UNWRAP_H
+#ifndef TAD_AUTODIFF_PADDING_UNWRAP_H
+#define TAD_AUTODIFF_PADDING_UNWRAP_H
 
 #include "autodiff/state/differentiation.h"
 

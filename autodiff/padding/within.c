@@ -1,6 +1,6 @@
 // From the branches around an addition, and its mask, to what they say: comparisons that are joined by `and`, or by `or` where the
 // branch is not taken, with minima and maxima as bounds.
-#include "autodiff/atomics/within.h"
+#include "autodiff/padding/within.h"
 
 #include "analysis/build/value_poly.h"
 #include "autodiff/addresses/place.h"

@@ -70,6 +70,17 @@ def in_chunks(q, g, starts=None):
     return y
 """
 
+# a program may return early, where a flag and memory say so: the rest stands in both branches of the packed ones' flag
+RETURNING = (
+    CHUNKS.replace("    VARIABLE: tl.constexpr,\n", "    VARIABLE: tl.constexpr,\n    SOME: tl.constexpr,\n")
+    .replace(
+        "        block = tl.load(chunks + block * 2 + 1)\n",
+        "        if SOME and part < 0:\n            return\n        block = tl.load(chunks + block * 2 + 1)\n",
+    )
+    .replace("VARIABLE=False", "VARIABLE=False, SOME=False")
+    .replace("VARIABLE=True", "VARIABLE=True, SOME=True")
+)
+
 # all columns at once; a row is no lane, and the places of chunks are an index from memory
 ROWS = """import torch
 import triton
@@ -193,6 +204,13 @@ STORE = "tl.store(y + to, tl.sin(a) * gate[:, None], mask=here)"
 def test_others_are_added(changes: list[tuple[str, str]], tmp_path: Path) -> None:
     module, _ = backward(tmp_path, changed(CHUNKS, *changes), "--no-proof")
     assert "tl.atomic_add(dq" in module
+
+
+def test_programs_that_return_early_store_plainly(tmp_path: Path) -> None:
+    module, said = backward(tmp_path, RETURNING, "--time-limit", "100")
+    assert "gradients proved" in said
+    assert "if not (SOME and part < 0):" in module
+    assert "tl.atomic_add" not in module
 
 
 def test_rows_one_further_on_are_stored_plainly(tmp_path: Path) -> None:

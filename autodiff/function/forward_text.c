@@ -151,7 +151,7 @@ void class_forward(Arena *arena, Buffer *out, const LaunchPlan *plan, const Kept
         statement(out, target, arena_printf(arena, "(%s,)", strides.items[0]));
     else
         statement(out, "", tuple_lines(arena, target, strides.items, strides.count, 8));
-    buffer_puts(out, indexed_rooms_text(arena, plan));
+    buffer_puts(out, indexed_rooms_text(arena, plan, plan->ctx, 8));
     statement(out, "",
               call_lines(arena, "_mark_written",
                          (const char *[]){plan->ctx,

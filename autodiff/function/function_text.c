@@ -481,7 +481,7 @@ static void backward_unpack(Arena *arena, Buffer *out, const LaunchPlan *plan, c
     if (saved->count == 1)
         statement(out, arena_printf(arena, "(%s,) = ", saved->items[0]), tensors);
     if (saved->count > 1) unpack(out, saved, tensors);
-    buffer_puts(out, indexed_unpack_text(arena, plan));
+    buffer_puts(out, indexed_unpack_text(arena, plan, plan->ctx, 8));
     if (scalars->count == 1)
         statement(out, arena_printf(arena, "%s = ", scalars->items[0]), numbers);
     if (scalars->count > 1) unpack(out, scalars, numbers);

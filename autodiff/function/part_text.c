@@ -66,33 +66,39 @@ static bool has_room(const LaunchPlan *plan, int p) {
 }
 
 /// `ctx.rooms[i]` of a tensor; NULL: it has none.
-static const char *room_of(Arena *arena, const LaunchPlan *plan, const char *output) {
+static const char *room_at(Arena *arena, const LaunchPlan *plan, const char *ctx,
+                           const char *output) {
     int of = parameter_find(plan->kernel, str_from(output)), index = 0;
     if (of < 0 || !has_room(plan, of)) return NULL;
     for (int p = 0; p < of; p++) index += has_room(plan, p);
-    return arena_printf(arena, "%s.rooms[%d]", plan->ctx, index);
+    return arena_printf(arena, "%s.rooms[%d]", ctx, index);
 }
 
-const char *indexed_rooms_text(Arena *arena, const LaunchPlan *plan) {
+static const char *room_of(Arena *arena, const LaunchPlan *plan, const char *output) {
+    return room_at(arena, plan, plan->ctx, output);
+}
+
+const char *indexed_rooms_text(Arena *arena, const LaunchPlan *plan, const char *ctx, int indent) {
     Texts rooms = {0};
     for (int p = 0; p < plan->kernel->parameter_count; p++)
         if (has_room(plan, p))
             LIST_PUSH(arena, &rooms,
                       arena_printf(arena, "_room_around(%s)", plan_parameter(plan, p)->name));
-    const char *target = arena_printf(arena, "%s.rooms = ", plan->ctx);
+    const char *target = arena_printf(arena, "%s.rooms = ", ctx);
     if (!rooms.count) return "";
-    if (rooms.count == 1) return arena_printf(arena, "        %s(%s,)\n", target, rooms.items[0]);
-    return arena_printf(arena, "        %s\n",
-                        tuple_lines(arena, target, rooms.items, rooms.count, 8));
+    if (rooms.count == 1)
+        return arena_printf(arena, "%*s%s(%s,)\n", indent, "", target, rooms.items[0]);
+    return arena_printf(arena, "%*s%s\n", indent, "",
+                        tuple_lines(arena, target, rooms.items, rooms.count, indent));
 }
 
-const char *indexed_unpack_text(Arena *arena, const LaunchPlan *plan) {
+const char *indexed_unpack_text(Arena *arena, const LaunchPlan *plan, const char *ctx, int indent) {
     Buffer out = buffer_new(arena);
     for (int p = 0; p < plan->kernel->parameter_count; p++) {
         const char *name = plan_parameter(plan, p)->name;
         if (is_read_again(plan, p))
-            buffer_printf(&out, "        %s = _in_room(%s, %s)\n", name, name,
-                          room_of(arena, plan, name));
+            buffer_printf(&out, "%*s%s = _in_room(%s, %s)\n", indent, "", name, name,
+                          room_at(arena, plan, ctx, name));
     }
     return buffer_text(&out);
 }

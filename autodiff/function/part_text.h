@@ -10,10 +10,10 @@ const char *part_launch_text(Arena *arena, const LaunchPlan *plan, const char *p
 const char *part_forward_text(Arena *arena, const LaunchPlan *plan, const char *parts);
 /// Whether a parameter is such a view, or may be one.
 bool indexed_is(const LaunchPlan *plan, const char *name);
-/// A statement of the forward that keeps how much memory lies around such tensors; empty where it does not matter.
-const char *indexed_rooms_text(Arena *arena, const LaunchPlan *plan);
+/// A statement of the forward that keeps how much memory lies around such tensors, as `ctx.rooms`; empty where it does not matter.
+const char *indexed_rooms_text(Arena *arena, const LaunchPlan *plan, const char *ctx, int indent);
 /// Statements behind those that unpack what the forward has saved.
-const char *indexed_unpack_text(Arena *arena, const LaunchPlan *plan);
+const char *indexed_unpack_text(Arena *arena, const LaunchPlan *plan, const char *ctx, int indent);
 /// `text`, the upstream gradient of an output in its memory layout, with what cannot be read around it. `index`: among the Function's outputs.
 /// `is_running`: the launches turn it into the gradient of what was there before.
 const char *indexed_around_text(Arena *arena, const LaunchPlan *plan, const char *output, int index,

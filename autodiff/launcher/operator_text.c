@@ -496,6 +496,7 @@ static void add_save(Arena *arena, Buffer *out, const OperatorPlan *plan) {
     add_body(out, "_save", joined(arena, &tensors, tensors.count ? "(ctx, " : "(ctx", ")"));
     add_body(out, "ctx.rest = ", tuple_of(arena, &kept));
     add_body(out, "ctx.strides = ", tuple_of(arena, &strides));
+    buffer_puts(out, indexed_rooms_text(arena, plan->launch, "ctx", 4));
 }
 
 static void add_gradients(Arena *arena, Buffer *out, const OperatorPlan *plan) {
@@ -538,6 +539,7 @@ static void add_gradients(Arena *arena, Buffer *out, const OperatorPlan *plan) {
     layout_statement(out, 0, arena_printf(arena, "def _%s_gradients", plan->name),
                      joined(arena, &parameters, "(", ")"), ":");
     add_unpack(out, &tensors, "_saved(ctx)");
+    buffer_puts(out, indexed_unpack_text(arena, plan->launch, "ctx", 4));
     if (kept.count) add_unpack(out, &kept, "ctx.rest");
     add_body(out,
              arena_printf(arena, "%s = %s_op", joined(arena, &gradients, "", ""), launch->kernel),

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import drawn, sample_seed
-from tests.oracle.collect import collected
+from tests.oracle.case import read
+from tests.oracle.collect import CASES, collected
 from tests.oracle.generate import KINDS, generated
 from tests.oracle.pool import Judged, run_cases
 
@@ -58,6 +59,12 @@ def test_operators(pytestconfig: pytest.Config) -> None:
     found = run_cases(some, flags=("--wrapper", "triton_op"))
     faults = "\n".join(f"{j.key}: {j.verdict}: {j.reason}" for j in found if j.is_fault)
     assert not faults, f"{faults}\nAgain: tests/oracle/run --only ... --wrapper triton_op"
+
+
+def test_operators_keep_what_lies_around_views() -> None:
+    """Hooks that pack what an operator saves leave out what an index reads beside a view."""
+    found = run_cases([read(CASES / "saved_by_hooks.py")], flags=("--wrapper", "triton_op"))
+    assert [j.key for j in found if j.verdict in ("silent", "crash", "hang")] == []
 
 
 def test_most_is_right(pytestconfig: pytest.Config) -> None:

@@ -452,9 +452,12 @@ static void add_backward(Arena *arena, Buffer *out, const OperatorPlan *plan, co
     add_launch(arena, out, plan, launch->kernel, &call);
     for (int i = 0; i < launch->argument_count; i++) {
         const BackwardArgument *argument = &launch->arguments[i];
-        if (argument->use == ARGUMENT_GRADIENT && indexed_is(plan->launch, argument->of))
+        if (argument->use != ARGUMENT_GRADIENT) continue;
+        if (indexed_is(plan->launch, argument->of))
             add_body(out, "_check_within",
                      arena_printf(arena, "(\"%s\", %s, True)", argument->of, argument->name));
+        else
+            add_body(out, "_check_between", arena_printf(arena, "(%s)", argument->name));
     }
     add_body(out, "return ", value_of(arena, &results));
 }

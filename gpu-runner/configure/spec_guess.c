@@ -49,6 +49,7 @@ typedef struct Guess {
         factors;  // constexpr strides that the kernel multiplies with each other: sizes, rather
     ParameterSet trips;  // that loops in steps of one count to
     Extra extra;
+    int *levels;  // of strides that fall as those of a dense tensor do, by parameter
 } Guess;
 
 static void choose(GuessChoices *choices, PlanArgument argument) {
@@ -214,6 +215,24 @@ static int stride_level(const Guess *guess, int index) {
     return level > LONGEST_STRIDE_LEVEL ? LONGEST_STRIDE_LEVEL : level;
 }
 
+/// The strides that lie inside `index` in some tensor's addresses have levels already. Its own is above all of these: other tensors' addresses,
+/// with some of them and more, may have raised them.
+static void raise_level(const Guess *guess, int index, int *levels) {
+    for (int p = 0; p < guess->count; p++)
+        for (int i = index + 1; i < guess->count && set_has(guess->facts[p].strides, index); i++)
+            if (set_has(guess->facts[p].strides, i) && is_plain_stride(guess, i) &&
+                levels[i] >= levels[index] && levels[index] < LONGEST_STRIDE_LEVEL)
+                levels[index] = levels[i] + 1;
+}
+
+static void find_levels(Guess *guess) {
+    guess->levels = ARENA_ARRAY(guess->arena, int, guess->count + 1);
+    for (int index = guess->count - 1; index >= 0; index--) {
+        guess->levels[index] = stride_level(guess, index);
+        if (is_plain_stride(guess, index)) raise_level(guess, index, guess->levels);
+    }
+}
+
 /// Whether each tensor whose addresses it is in has no other stride: of its rows the kernel may read a few elements by their numbers.
 static bool is_only_stride(const Guess *guess, int index) {
     for (int p = 0; p < guess->count; p++)
@@ -236,7 +255,8 @@ static int64_t stride_of(const Guess *guess, int index) {
                                            (int64_t)4099 * 1031 * 211,
                                            (int64_t)4099 * 1031 * 211 * 131,
                                            (int64_t)4099 * 1031 * 211 * 131 * 131};
-    int level = stride_level(guess, index);
+    bool is_transposed = guess->extra == EXTRA_TRANSPOSED;
+    int level = is_transposed ? stride_level(guess, index) : guess->levels[index];
     if (guess->is_far && level == 0 && is_only_stride(guess, index)) level = 1;
     if (level == 0 && !guess->facts[index].is_lone_stride) return MORE_THAN_PROGRAMS;
     // A product of four of them and a program's number stays below 2^31: kernels compute it in 32 bits.
@@ -575,6 +595,7 @@ static Guess guess_new(Arena *arena, const SpecRequest *request) {
                    .facts = facts_of(arena, function)};
     guess.choices = ARENA_ARRAY(arena, GuessChoices, guess.count + 1);
     region_walk(function->body, visit_product, &guess);
+    find_levels(&guess);
     return guess;
 }
 

@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-/// Elements apart where nobody says how large the tensor is.
-static const int64_t FAR_APART = (int64_t)1 << 40;
+/// Elements apart where nobody says how large the tensor is: more than three times the longest stride that is made up on either side, and
+/// a few of them within the addresses of one buffer (interp/memory.h).
+static const int64_t FAR_APART = (int64_t)1 << 43;
 
 static int64_t elements_before(const PlanArgument *argument) {
     if (argument->extent < 1) return FAR_APART / 2;

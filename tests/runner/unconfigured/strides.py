@@ -110,3 +110,25 @@ def contiguous_blocks(x_ptr, y_ptr, m, n, x_row, x_col, y_row, y_col, B: tl.cons
     x = tl.load(x_block, boundary_check=(0, 1))
     y_block = tl.make_block_ptr(y_ptr, (m, n), (y_row, y_col), (at, 0), (B, B), (1, 0))
     tl.store(y_block, x * x, boundary_check=(0, 1))
+
+
+# The strides of one tensor place all of them: what lies inside of its rows is another tensor's, and must not reach them.
+@triton.jit
+def placed_alike(
+    q_ptr, k_ptr, out_ptr, heads, n, d, q_batch, q_row, q_head, q_col, k_row, k_col, o_row, o_col,
+    B: tl.constexpr, D: tl.constexpr,
+):
+    program = tl.program_id(1)
+    place = (program // heads) * q_batch + (program % heads) * q_head
+    q_ptr += place
+    k_ptr += place
+    out_ptr += place
+    rows = (tl.program_id(0) * B + tl.arange(0, B))[:, None]
+    cols = tl.arange(0, D)
+    inside = (rows < n) & (cols < d)[None, :]
+    q = tl.load(q_ptr + rows * q_row + cols[None, :] * q_col, mask=inside, other=0.0)
+    total = tl.zeros((B, D), dtype=tl.float32)
+    for i in range(0, n):
+        k = tl.load(k_ptr + i * k_row + cols * k_col, mask=cols < d, other=0.0)
+        total += q * k[None, :]
+    tl.store(out_ptr + rows * o_row + cols[None, :] * o_col, tl.sin(total), mask=inside)

@@ -437,3 +437,27 @@ bool part_lists_set(const ParameterFacts *facts, PlanConfiguration *configuratio
     }
     return true;
 }
+
+/// The number of elements of a row that follow each other, which a mask ends by the same size; 0: it is none.
+static int64_t row_length(const ParameterFacts *facts, const PlanArgument *argument) {
+    if (!facts->is_masked || !facts->is_stride || facts->is_block) return 0;
+    if (argument->kind == ARGUMENT_INTEGER) return argument->integer;
+    bool is_number =
+        argument->kind == ARGUMENT_CONSTANT && argument->constant->kind == CONSTANT_INT;
+    return is_number ? argument->constant->integer : 0;
+}
+
+void lengths_fit(const ParameterFacts *facts, PlanConfiguration *configuration) {
+    int64_t shortest = 0;
+    for (int i = 0; i < configuration->argument_count; i++) {
+        int64_t length = row_length(&facts[i], &configuration->arguments[i]);
+        if (length > 0 && (!shortest || length < shortest)) shortest = length;
+    }
+    for (int i = 0; i < configuration->argument_count && shortest; i++) {
+        PlanArgument *argument = &configuration->arguments[i];
+        bool is_length = facts[i].is_length && is_list(&facts[i], argument) &&
+                         argument->content.kind == CONTENT_SMALL;
+        if (is_length && argument->content.high > (double)shortest + 1)
+            argument->content.high = (double)shortest + 1;
+    }
+}

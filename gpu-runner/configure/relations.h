@@ -18,5 +18,7 @@ bool relations_repair(Arena *arena, const Relations *relations, const PlanConfig
 /// Gives all lists of integers whose contents are made up contents that go with each other. False where there are fewer than two,
 /// or where they have such contents already.
 bool part_lists_set(const ParameterFacts *facts, PlanConfiguration *configuration);
+/// Makes no row longer than the size that rows are apart by: made-up lengths end each before the next one begins.
+void lengths_fit(const ParameterFacts *facts, PlanConfiguration *configuration);
 
 #endif

@@ -713,6 +713,7 @@ Configurations spec_guess(Arena *arena, const SpecRequest *request, const PlanCo
         configuration.is_extra = guess.extra != EXTRA_NONE;
         configuration.is_transposed = guess.extra == EXTRA_TRANSPOSED;
         configuration.is_empty = guess.extra == EXTRA_ZERO;
+        lengths_fit(guess.facts, &configuration);
         spec_describe(guess.function, guess.facts, &configuration);
         note_strides(&guess, &configuration);
         LIST_PUSH(arena, &all, configuration);

@@ -279,7 +279,12 @@ LaunchFunctions launches_functions(Arena *arena, const Function *function, int p
     comment_may_be(&search, kernel->comment, kernel->parameters[parameter].name);
     bool any = false;
     for (LIST_EACH(int, i, search.found)) any = any || search.found.items[i].function;
-    return any ? search.found : (LaunchFunctions){0};
+    if (any) return search.found;
+    // callers from elsewhere bring the functions; what they leave out is None
+    LaunchFunctions none = {0};
+    if (function->parameters[parameter].is_optional)
+        LIST_PUSH(arena, &none, ((LaunchFunction){.name = STR("None")}));
+    return none;
 }
 
 Constant launch_function_constant(const LaunchFunction *function) {

@@ -5,7 +5,8 @@
 #include "analysis/host/launch.h"
 
 /// All that the launches of a kernel in its module, its default and its `# tad:` lines pass, by their text, and what callers bring;
-/// empty where the kernel does not call the parameter, or no function is among them. Others may come from outside of the module.
+/// None alone where no function is among them and the kernel asks whether it is None; empty where it does not ask, or does not call the
+/// parameter. Others may come from outside of the module.
 LaunchFunctions launches_functions(Arena *arena, const Function *function, int parameter);
 /// How many whole numbers the launches pass in a tuple for a constexpr that the kernel takes apart; empty where none is known to.
 LaunchLengths launches_lengths(Arena *arena, const Function *function, int parameter);

@@ -189,3 +189,37 @@ def test_assembly_that_reads_by_itself(tmp_path: Path) -> None:
     assert "this assembly takes an address" in run.stderr
     path.write_text(ASSEMBLY.replace("[words + i]", "[i]").replace("ld.global", "mov"))
     assert "takes an address" not in tad("--backward", path).stderr
+
+
+CALLED_BACK = (
+    HEAD
+    + """@triton.jit
+def fused(x, y, out, n, FUSE: tl.constexpr, B: tl.constexpr):
+    lanes = tl.program_id(0) * B + tl.arange(0, B)
+    a = tl.load(x + lanes, mask=lanes < n, other=0.0)
+    a = a * a
+    if FUSE is not None:
+        a = FUSE(a, tl.load(y + lanes, mask=lanes < n, other=0.0))
+    tl.store(out + lanes, a, mask=lanes < n)
+
+
+def run(x, y=None, function=None):
+    out = torch.empty_like(x)
+    fused[(triton.cdiv(x.numel(), 16),)](x, y, out, x.numel(), FUSE=function, B=16)
+    return out
+"""
+)
+
+
+def test_a_function_that_only_callers_know_may_be_none(tmp_path: Path) -> None:
+    """The backward is for None, which the kernel asks for; with a function it stops compilation."""
+    file = tmp_path / "called.py"
+    file.write_text(CALLED_BACK, encoding="utf-8")
+    kernel = json.loads(tad("--check", "--grad", "--format", "json", file).stdout)["kernels"][0]
+    assert kernel["status"] == "proved", kernel["reason"]
+    text = tad("--backward", "--no-proof", file).stdout
+    assert 'tl.static_assert(FUSE is None, "this backward is for None alone")' in text
+    file.write_text(CALLED_BACK.replace("if FUSE is not None:", "if B > 8:"), encoding="utf-8")
+    kernel = json.loads(tad("--check", "--grad", "--format", "json", file).stdout)["kernels"][0]
+    assert kernel["status"] == "refused"
+    assert "it is not known which function a launch passes" in kernel["reason"]

@@ -164,3 +164,31 @@ static intptr_t certainly_runtime(ValueWalk *walk, const Value *value) {
 bool check_is_runtime(const Check *check, const Value *value) {
     return walk_from(value, certainly_runtime, false, check);
 }
+
+/* ---- programs that a pruning function counts ---- */
+
+static bool is_tuned_parameter(const Check *check, const Value *value) {
+    const FunctionDefinition *kernel = check->kernel->definition;
+    if (!check_is_parameter(value)) return false;
+    Str name = str_from(check->function->parameters[value->index].name);
+    for (LIST_EACH(int, i, kernel->tuned_names))
+        if (str_equal(kernel->tuned_names.items[i], name)) return true;
+    return false;
+}
+
+bool check_may_be_pruned_to_one(const Check *check, int axis) {
+    const FunctionDefinition *kernel = check->kernel->definition;
+    const Value *id = check->axes.programs[axis];
+    bool is_pruned = false;
+    for (LIST_EACH(int, i, kernel->decorators))
+        is_pruned |= str_contains(node_text(kernel->module->source, kernel->decorators.items[i]),
+                                  str_from("early_config_prune"));
+    if (!is_pruned || !id) return false;
+    const Uses *uses = check_uses(check, id);
+    for (LIST_EACH(int, i, uses->list)) {
+        const Op *use = uses->list.items[i];
+        if (use->code == OP_MUL && is_tuned_parameter(check, use->operands[use->operands[0] == id]))
+            return true;
+    }
+    return false;
+}

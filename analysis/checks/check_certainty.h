@@ -17,4 +17,8 @@ bool check_is_tile(const Value *value);
 /// Whether Triton knows for sure that this is no constexpr: it comes from memory, a program id or a plain parameter.
 bool check_is_runtime(const Check *check, const Value *value);
 
+/// Whether a function of the author's prunes the configurations whose blocks number the programs along the axis: it may leave those
+/// alone of which one program takes all.
+bool check_may_be_pruned_to_one(const Check *check, int axis);
+
 #endif

@@ -1,6 +1,7 @@
 // Memory: masks that are missing or say nothing, what masked lanes read, races between programs.
 #include "analysis/checks/check.h"
 #include "analysis/checks/check_arguments.h"
+#include "analysis/checks/check_certainty.h"
 
 #include "analysis/addresses/affine_axes.h"
 #include "analysis/build/infer.h"
@@ -683,7 +684,9 @@ static void check_race(Check *check, const Access *access) {
             continue;
         if (check_depends_on_program(check, access->op->operands[0], axis)) continue;
         if (access->mask && check_depends_on_program(check, access->mask, axis)) continue;
-        if (is_launched_once(check, axis) || is_always_launched_once(check, axis)) continue;
+        if (is_launched_once(check, axis) || is_always_launched_once(check, axis) ||
+            check_may_be_pruned_to_one(check, axis))
+            continue;
         Diagnostic *said = check_report(
             check, DIAGNOSTIC_RACING_STORE, access->op,
             "all programs along axis %d store different values to the same address of %s", axis,

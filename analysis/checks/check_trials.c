@@ -338,10 +338,25 @@ static void tell_unstored(Check *check, const TriedLaunch *tried, const Unstored
 
 /* ---- programs that have nothing to do ---- */
 
+/// Whether programs are shared out by a root or a logarithm: their number is no count of pieces of work, and few have any where a
+/// tensor is small.
+static bool is_shared_out(const HostValue *programs, int depth) {
+    enum { DEEPEST = 8 };
+    if (!programs || programs->kind != HOST_OPERATION || depth == DEEPEST) return false;
+    if (programs->operation == HOST_OP_SQRT || programs->operation == HOST_OP_RSQRT ||
+        programs->operation == HOST_OP_LOG || programs->operation == HOST_OP_LOG2)
+        return true;
+    for (int i = 0; i < programs->count; i++)
+        if (is_shared_out(programs->items[i], depth + 1)) return true;
+    return false;
+}
+
 static bool is_mostly_idle(Check *check, const TriedLaunch *tried, Leaves *grid) {
     const LaunchTrial *trial = tried->trial;
     int64_t fewest = trial->is_cut ? 64 : 8;
     if (trial->programs < fewest || trial->idle * 4 <= trial->programs * 3) return false;
+    for (int axis = 0; axis < tried->launch->grid_rank; axis++)
+        if (is_shared_out(tried->launch->grid[axis], 0)) return false;
     bool stores = false;
     for (int axis = 0; axis < PROGRAM_AXES; axis++) leaves_add_grid(grid, tried->launch, axis);
     for (LIST_EACH(int, i, trial->accesses)) {

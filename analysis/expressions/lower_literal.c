@@ -99,9 +99,13 @@ static bool string_add_constant(Buffer *buffer, const Value *value) {
 static void string_add_value(Lowering *lowering, Buffer *buffer, SyntaxNode node) {
     SyntaxNode expression = node_field(node, "expression");
     const Value *value = lower_value(lowering, expression);
-    if (value_is_runtime(value) && lowering->frame->module && !lowering->global_depth)
-        lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, node,
-                        "A text can hold constexprs only, and this is known at run time.");
+    if (value_is_runtime(value) && lowering->frame->module && !lowering->global_depth) {
+        Diagnostic *said =
+            lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, node,
+                            "A text can hold constexprs only, and this is known at run time.");
+        // what a flag turns on may be there for Triton's interpreter, which prints it
+        if (said && said->severity != SEVERITY_ERROR) said->severity = SEVERITY_HINT;
+    }
     if (!string_add_constant(buffer, value))
         string_add_content(buffer, lowering_text(lowering, node), true);
 }

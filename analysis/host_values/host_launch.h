@@ -190,7 +190,7 @@ typedef enum HostSizes {
     HOST_SIZES_LONG,  // eightfold along what is last, few rows
     HOST_SIZES_LONG_TALL,
     HOST_SIZES_LONGEST,  // eight times that along what is last: several blocks of 1,024 there
-    HOST_SIZES_FEW,  // some four rows of some five: a grid of a few programs has all of them
+    HOST_SIZES_FEW,      // some four rows of some five: a grid of a few programs has all of them
     HOST_SIZES_COUNT,
 } HostSizes;
 

@@ -273,7 +273,10 @@ static void make(LastRow *fold) {
     if (mask && !fold->is_masked)
         value = build_ternary(&at, OP_WHERE, mask, value, build_float(&at, 0.0));
     value = out_of_branches(fold, value);
-    if (op_precedes(tile, fold->in_row)) op_move_before(tile, fold->in_row->next);
+    if (op_precedes(tile, fold->in_row)) {  // which may be the last of its region
+        op_move_before(tile, fold->in_row);
+        op_move_before(fold->in_row, tile);
+    }
     Builder b = {.function = fold->function,
                  .region = tile->parent,
                  .before = tile,

@@ -11,6 +11,7 @@ FILE = ROOT / "tests" / "emitted" / "kernels" / "last_rows.py"
 ATOMICS = {
     "decay_of_a_chunk": 0,
     "behind_a_return": 0,
+    "before_the_tile": 0,
     "without_rows": 1,
     "of_two_tiles": 1,
     "of_fewer_columns": 1,

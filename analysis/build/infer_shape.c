@@ -119,6 +119,9 @@ static bool read_permutation(const Inference *inference, const Value *value, int
            value->op->operands[0]->op->code == OP_TUPLE)
         value = value->op->operands[0];
     if (!value || !value->op || value->op->code != OP_TUPLE) return false;
+    // one value that is not known may be all of the axes
+    const Value *first = value->op->operand_count == 1 ? value->op->operands[0] : NULL;
+    if (first && first->type.kind == TYPE_UNKNOWN) return false;
     bool seen[TYPE_MAX_RANK] = {false};
     bool is_permutation = value->op->operand_count == rank;
     for (int i = 0; is_permutation && i < rank; i++) {

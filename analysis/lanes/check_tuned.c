@@ -110,6 +110,16 @@ static void check_site(const TunedNames *names, const LaunchSite *site) {
     }
 }
 
+/// What every configuration gives, written or not: a kernel may have a parameter of that name.
+static void note_options(TunedNames *names) {
+    static const char *const options[] = {"num_warps", "num_ctas", "num_stages"};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        int parameter =
+            definition_parameter(names->check->kernel->definition, str_from(options[i]));
+        if (parameter >= 0) names->by_any[parameter] = true;
+    }
+}
+
 void check_tuned_arguments(Check *check) {
     const FunctionDefinition *kernel = check->kernel->definition;
     if (!kernel->is_autotuned) return;
@@ -117,6 +127,7 @@ void check_tuned_arguments(Check *check) {
                         .by_any = ARENA_ARRAY(check->arena, bool, kernel->parameter_count + 1),
                         .by_all = ARENA_ARRAY(check->arena, bool, kernel->parameter_count + 1)};
     if (!note_decorators(&names)) return;
+    note_options(&names);
     for (LIST_EACH(int, i, kernel->module->launches)) {
         const LaunchSite *site = &kernel->module->launches.items[i];
         if (site->kernel == kernel && !node_has_error(site->call)) check_site(&names, site);

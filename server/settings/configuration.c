@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "server/settings/settings.h"
 #include "server/system/files.h"
 
 typedef enum SettingType {
@@ -97,6 +98,14 @@ static bool setting_read(Configuration *configuration, const SettingRow *row, co
     return false;
 }
 
+/// What is said of a setting that names a diagnostic or a level that there is not; the others of its names hold.
+static Error names_wrong(const Configuration *configuration, const SettingRow *row, Arena *arena) {
+    const void *field = (const char *)configuration + row->field;
+    const char *where = arena_printf(arena, "the setting tad.%s", row->name);
+    if (row->type == SETTING_NAMES) return names_refuse(arena, where, field);
+    return row->type == SETTING_LEVELS ? levels_refuse(arena, where, field) : NULL;
+}
+
 static void settings_read(Configuration *configuration, const Json *section, const Json *fallback,
                           Arena *arena, Error *complaint) {
     configuration->section = section ? json_copy(configuration->arena, section) : NULL;
@@ -104,9 +113,13 @@ static void settings_read(Configuration *configuration, const Json *section, con
         const Json *value = member(section, rows[i].name);
         if (!value) value = member(fallback, rows[i].name);
         if (!value || value->kind == JSON_NULL) continue;
-        if (!setting_read(configuration, &rows[i], value))
+        if (!setting_read(configuration, &rows[i], value)) {
             *complaint = arena_printf(arena, "the setting tad.%s has a value of another type: %s",
                                       rows[i].name, json_print(arena, value, false));
+            continue;
+        }
+        Error error = names_wrong(configuration, &rows[i], arena);
+        if (error) *complaint = error;
     }
 }
 

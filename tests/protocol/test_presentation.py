@@ -139,6 +139,25 @@ def test_severities_of_findings(server: Client, kernel: str) -> None:
     assert server.shut_down() == 0
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"severity": {"repeated-lod": "off"}}, "there is no diagnostic `repeated-lod`; did you"),
+        ({"severity": {"repeated-load": "loud"}}, "`repeated-load` has one of the levels error,"),
+        ({"ignore": ["tf32"]}, "the setting tad.diagnostics.ignore: there is no diagnostic `tf32`"),
+    ],
+)
+def test_names_that_settings_have_wrong_are_said(
+    server: Client, kernel: str, settings: dict[str, Any], said: str
+) -> None:
+    """The rest of the settings holds."""
+    with_settings(server, {"diagnostics": {"hints": False, **settings}})
+    assert said in server.next_notification("window/showMessage")["message"]
+    server.open(kernel, TWICE)
+    assert not [d for d in server.diagnostics(kernel, 1) if d["severity"] == 4]
+    assert server.shut_down() == 0
+
+
 def test_comments_that_silence_nothing_are_said(editor: Client, kernel: str) -> None:
     text = KERNEL.replace("    y = scale(x)", "    y = scale(x)  # tad: ignore[tf32-dot, tf23-dot]")
     editor.open(kernel, text)

@@ -184,7 +184,7 @@ static const char *other_tensors(Arena *arena, const LaunchPlan *plan, int param
 }
 
 void class_launch(Arena *arena, Buffer *out, const LaunchPlan *plan) {
-    Texts parameters = {0}, call = {0}, written = {0}, reached = {0};
+    Texts parameters = {0}, call = {0}, written = {0}, reached = {0}, passed = {0};
     const char *class = plan_name(arena, plan, "cls"), *results = plan_name(arena, plan, "results");
     LIST_PUSH(arena, &parameters, class);
     LIST_PUSH(arena, &parameters, plan->grid);
@@ -207,6 +207,7 @@ void class_launch(Arena *arena, Buffer *out, const LaunchPlan *plan) {
                                  ? arena_printf(arena, "_base_of(%s)", parameter->name)
                                  : parameter->name;
         Str given = plan->kernel->parameters[p].default_text;
+        LIST_PUSH(arena, &passed, arena_printf(arena, "%s=%s", parameter->name, parameter->name));
         LIST_PUSH(arena, &parameters,
                   given.size ? arena_printf(arena, "%s=%.*s", parameter->name, STR_ARGS(given))
                              : parameter->name);
@@ -237,6 +238,9 @@ void class_launch(Arena *arena, Buffer *out, const LaunchPlan *plan) {
                              arena_printf(arena, "%s = dict", plan_name(arena, plan, "described")),
                              described.items, described.count, 8));
     if (parts) buffer_puts(out, part_launch_text(arena, plan, parts));
+    if (reached.count && plan->fixes_grid)
+        buffer_puts(out, grid_fixed_text(arena, plan, plan_name(arena, plan, "given"), passed.items,
+                                         passed.count));
     for (int i = 0; i < reached.count; i += 2)
         layout_statement(out, 8, reached.items[i], reached.items[i + 1], "");
     statement(out, arena_printf(arena, "%s = ", results),

@@ -234,7 +234,7 @@ const char *apart_text(Arena *arena, const LaunchPlan *plan, const BackwardArgum
 const char *stored_output_text(Arena *arena, const LaunchPlan *plan, int parameter) {
     int most_axis;
     const char *text = plan->backward->stored ? plan->backward->stored[parameter] : NULL;
-    if (!text || plan->fixes_grid || plan->is_part[parameter] ||
+    if (!text || plan->is_part[parameter] ||
         parameter_is_descriptor(plan_parameter(plan, parameter)) ||
         !is_said(plan, text, &most_axis))
         return NULL;

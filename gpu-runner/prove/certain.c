@@ -121,7 +121,8 @@ typedef struct ContentSearch {
     const Problem *problem;
     Arena *arena;
     int line;
-    bool any, all;  // accesses of the line; whether made-up integers decide each
+    bool by_branches;  // what an access stands in counts, too
+    bool any, all;     // accesses of the line; whether made-up integers decide each
 } ContentSearch;
 
 static bool is_made_up(Content content) {
@@ -157,22 +158,36 @@ static bool is_read_made_up(const ContentSearch *search, const Value *value) {
     return value && walk_from(value, reads_made_up, false, search);
 }
 
+/// Whether a branch or a loop around the access asks for them.
+static bool is_under_made_up(const ContentSearch *search, const Op *op) {
+    for (op = op->parent->parent; op && search->by_branches; op = op->parent->parent)
+        for (int i = 0; i < op->operand_count && (i == 0 || op->code != OP_IF); i++)
+            if (is_read_made_up(search, op->operands[i])) return true;
+    return false;
+}
+
 static bool visit_place(void *context, Op *op) {
     ContentSearch *search = context;
     if (!op_is_access(op) || !op->range.source || range_line(op->range) != search->line)
         return true;
     search->any = true;
     Access access = access_of(search->arena, op);
-    search->all = search->all && (is_read_made_up(search, op->operands[0]) ||
-                                  is_read_made_up(search, access.mask));
+    search->all =
+        search->all && (is_read_made_up(search, op->operands[0]) ||
+                        is_read_made_up(search, access.mask) || is_under_made_up(search, op));
     return true;
 }
 
-bool places_are_made_up(Arena *arena, const Problem *problem, const Findings *findings) {
+bool places_are_made_up(Arena *arena, const Problem *problem, const Findings *findings,
+                        FindingKind kind) {
     int count = 0;
     for (LIST_EACH(int, i, *findings)) {
-        ContentSearch search = {problem, arena, findings->items[i].line, false, true};
-        if (findings->items[i].kind != FINDING_OUT_OF_BOUNDS) continue;
+        ContentSearch search = {.problem = problem,
+                                .arena = arena,
+                                .line = findings->items[i].line,
+                                .by_branches = kind == FINDING_RACE,
+                                .all = true};
+        if (findings->items[i].kind != kind) continue;
         region_walk(problem->forward->body, visit_place, &search);
         if (!search.any || !search.all) return false;
         count++;

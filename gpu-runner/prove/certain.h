@@ -11,9 +11,10 @@ bool places_are_launched(Arena *arena, const Problem *problem, const char *param
                          bool is_sized);
 /// Whether they follow from the program alone, whatever numbers and tensors the kernel is launched with.
 bool places_are_the_programs(Arena *arena, const Problem *problem, const char *parameter);
-/// Whether integers that were made up for tensors of the launch decided all places that a run touched outside of its tensors: no
-/// caller passes just these.
-bool places_are_made_up(Arena *arena, const Problem *problem, const Findings *findings);
+/// Whether integers that were made up for tensors of the launch decided all places that a run touched outside of its tensors
+/// (FINDING_OUT_OF_BOUNDS), or that several programs touched (FINDING_RACE): no caller passes just these.
+bool places_are_made_up(Arena *arena, const Problem *problem, const Findings *findings,
+                        FindingKind kind);
 /// Whether all that a run touched outside of its tensors was touched without a mask: such a kernel counts on whole blocks.
 bool counts_on_whole_blocks(const Function *forward, const Findings *findings);
 

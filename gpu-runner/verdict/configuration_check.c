@@ -86,7 +86,8 @@ static CheckResult check_contents(Gradcheck *check, PlanConfiguration *configura
     // Made-up sizes of several tensors may be none that the launcher is made for: no verdict, and with further sizes no word.
     if (result.status == CHECK_INVALID && is_outside(&result) &&
         configuration->origin == SPEC_LAUNCHER && !configuration->is_extra && !is_made_up &&
-        (configuration->is_launch || !places_are_made_up(arena, problem, &result.findings))) {
+        (configuration->is_launch ||
+         !places_are_made_up(arena, problem, &result.findings, FINDING_OUT_OF_BOUNDS))) {
         result.status = configuration->is_launch ? CHECK_FAILED : CHECK_UNPROVED;
         result.reason =
             arena_printf(arena, "%s, where neither it nor its gradient has memory", result.reason);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "gpu-runner/prove/certain.h"
+
 /// The offset of an element as indices: by the shape where it is known, else by the strides that its address uses.
 static Json *index_json(Arena *arena, const PlanArgument *argument, int64_t offset) {
     Json *index = json_array(arena);
@@ -76,10 +78,25 @@ void verdict_lose(Gradcheck *check, const PlanConfiguration *configuration, cons
     if (!check->is_widening) covered_lose(check->covered, configuration, reason, result);
 }
 
+/// Whether programs met where numbers made up in memory led them, or stored to one place by strides that nobody says to be those of the
+/// launch: rows may overlap for no other reason. What the forward does is in front of what its backward does there.
+static bool is_led_together(const Gradcheck *check, const Problem *problem,
+                            const CheckResult *result) {
+    const MemoryFinding *race = NULL;
+    for (LIST_EACH(int, i, result->findings))
+        if (!race && result->findings.items[i].kind == FINDING_RACE)
+            race = &result->findings.items[i];
+    bool stores_twice = race && race->is_certain;
+    if (stores_twice && !places_are_launched(check->arena, problem, race->buffer, false))
+        return true;
+    return places_are_made_up(check->arena, problem, &result->findings, FINDING_RACE);
+}
+
 /// Notes programs that met, so that the forward has no meaning with these sizes.
 static void note_met(Gradcheck *check, const PlanConfiguration *configuration,
-                     const CheckResult *result) {
+                     const Problem *problem, const CheckResult *result) {
     if (!check_met(result)) return;
+    if (is_led_together(check, problem, result)) return;
     CheckResult *kept = ARENA_NEW(check->arena, CheckResult);
     *kept = *result;
     if (configuration->origin != SPEC_LAUNCHER) return;
@@ -119,7 +136,7 @@ void verdict_take(Gradcheck *check, const PlanConfiguration *configuration, cons
         return;
     }
     if (result->status == CHECK_INVALID) {
-        note_met(check, configuration, result);
+        note_met(check, configuration, problem, result);
         if (result->cause == CHECK_CAUSE_UNDEFINED) {
             check->undefined++;
             if (configuration->origin == SPEC_KERNEL) check->ragged++;

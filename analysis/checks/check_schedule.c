@@ -115,10 +115,25 @@ static void tell_idle_counter(Check *check, const Access *access, const Op *loop
             check_relate(check, said, address->operands[i]->op, "the address");
 }
 
+/// Whether an address counts on by what tells programs apart where the loop starts. Other digits of their ids may place it elsewhere.
+static bool has_start(Check *check, const Access *access, const Op *loop) {
+    const Poly *start = value_poly(check->arena, loop->operands[0]);
+    bool any = false;
+    for (int t = 0; t < start->count; t++)
+        for (int a = 0; a < start->terms[t].atom_count; a++) {
+            Value *atom = start->terms[t].atoms[a];
+            if (poly_is_fixed(check->arena, poly_atom(check->arena, atom))) continue;
+            if (!access->offset.known || !poly_mentions(access->offset.base, atom)) return false;
+            any = true;
+        }
+    return any;
+}
+
 /// Whether programs take turns in the loop, and the address is that of their first one.
 static bool is_of_first_turn(Check *check, const Access *access, const Op *loop) {
     const Value *step = loop->operands[2];
     bool takes_turns = false;
+    if (!has_start(check, access, loop)) return false;
     for (LIST_EACH(int, i, check->program_ids)) {
         const Value *id = check->program_ids.items[i]->results[0];
         takes_turns |= value_depends_on(check->arena, loop->operands[0], id, NULL) &&

@@ -13,9 +13,8 @@ def broadcast_both_ways(x, y, s, out, m, n, M: tl.constexpr, N: tl.constexpr):
     a = tl.load(x + i, mask=i < m, other=0.0)[:, None]
     b = tl.load(y + j, mask=j < n, other=0.0)[None, :]
     tile = a * b + tl.load(s) * a - tl.broadcast_to(b, (M, N))
-    tl.store(
-        out + i[:, None] * n + j[None, :], tile + tl.expand_dims(tl.sum(tile, 1), 1), mask=mask
-    )
+    total = tl.expand_dims(tl.sum(tl.where(mask, tile, 0.0), 1), 1)
+    tl.store(out + i[:, None] * n + j[None, :], tile + total, mask=mask)
 
 
 # tad: x=f32[8, 16], y=f32[16, 8], out=f32[16, 8], M=8, N=16, grid=(1,)

@@ -6,11 +6,11 @@
 
 #include "base/escape.h"
 #include "gpu-runner/cuda/device.h"
-#include "gpu-runner/verdict/gradcheck.h"
 #include "gpu-runner/prove/request.h"
 #include "gpu-runner/rpc.h"
 #include "gpu-runner/run.h"
 #include "gpu-runner/sandbox/sandbox.h"
+#include "gpu-runner/verdict/gradcheck.h"
 
 static const char usage[] =
     "tad-runner - runs Triton kernels and checks gradients for tad-lsp\n"

@@ -10,13 +10,13 @@
 
 #include "base/frames.h"
 #include "gpu-runner/cuda/device.h"
-#include "gpu-runner/verdict/gradcheck.h"
 #include "gpu-runner/prove/launch_plan.h"
 #include "gpu-runner/prove/request.h"
 #include "gpu-runner/run.h"
 #include "gpu-runner/sandbox/sandbox.h"
 #include "gpu-runner/triton/own_tiles.h"
 #include "gpu-runner/triton/time.h"
+#include "gpu-runner/verdict/gradcheck.h"
 
 enum {
     RPC_PARSE = -32700,

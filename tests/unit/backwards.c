@@ -5,8 +5,8 @@
 #include <dirent.h>
 #include <stdlib.h>
 
-#include "gpu-runner/verdict/gradcheck.h"
 #include "gpu-runner/prove/request.h"
+#include "gpu-runner/verdict/gradcheck.h"
 #include "server/proofs/proof.h"
 #include "server/text/resolve.h"
 #include "tests/support/check.h"

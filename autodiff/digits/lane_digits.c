@@ -216,7 +216,7 @@ LaneDigits access_by_lane_digits(Arena *arena, Op *access) {
     LaneSum *sum = ARENA_NEW(arena, LaneSum);
     sum->search = (DigitFinder){arena, former_new(arena), false};
     sum->base = poly_constant(arena, 0);
-    int axes[TYPE_MAX_RANK];
+    int axes[TYPE_MAX_RANK] = {0};
     for (int i = 0; i < rank; i++) axes[i] = i;
     if (!add_terms(sum, access->operands[0], poly_constant(arena, 1), axes) || !sum->parameter)
         return none;

@@ -152,7 +152,8 @@ static void end_top(const LaneSum *sum, Op *access, int lane, const Poly *low, i
     Arena *arena = sum->search.arena;
     const Poly *all = access->operands[0]->type.dims[lane];
     LaneBound bound = access_lane_bound(arena, access, lane);
-    if (bound.bound && poly_is_zero(bound.start))
+    // An end that memory tells, or that programs have for themselves, says nothing of where another program's elements begin.
+    if (bound.bound && poly_is_zero(bound.start) && poly_is_fixed(arena, bound.bound))
         tile->dims[dimension] = poly_divide_exact(arena, bound.bound, low);
     if (tile->dims[dimension]) {
         found->tile[dimension] = all;

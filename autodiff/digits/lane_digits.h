@@ -19,7 +19,7 @@ typedef struct LaneDigits {
 /// tile with a dimension for each digit, as long as there are such digits, the top one up to the bound that the mask sets on the lane.
 /// It touches what the access touches, and maybe more. So where no two lanes, iterations or programs meet in it, none do in the access.
 /// Lanes have to be `arange` from 0 on. `access.offset.known` is false where no lane is divided, its digits leave something of it out, or
-/// nobody knows how many of the top ones there are.
+/// the launch does not say how many of the top ones there are.
 LaneDigits access_by_lane_digits(Arena *arena, Op *access);
 
 #endif

@@ -98,6 +98,15 @@ def test_a_mask_that_ends_within_a_digit(tmp_path: Path, interpreter: Worker) ->
     np.testing.assert_allclose(found[0], want, rtol=1e-5)
 
 
+def test_channels_that_memory_counts_may_be_of_two_pictures(tmp_path: Path) -> None:
+    """Where there are more of them than a picture has, programs of two pictures meet."""
+    path = tmp_path / "kernels.py"
+    text = PATCHES.format(**{**PLAIN, "size": "tl.load(counts + b) * P * P"})
+    text = text.replace("def k(x, ", "def k(x, counts, ").replace("](x, y", "](x, counts, y")
+    path.write_text(text.replace("def run(x, p=4)", "def run(x, counts, p=4)"))
+    assert "tl.atomic_add(" in tad("--backward", "--no-proof", path).stdout
+
+
 WINDOWS = """import torch
 import triton
 import triton.language as tl

@@ -8,6 +8,7 @@
 #include "analysis/build/clone.h"
 #include "analysis/build/infer.h"
 #include "autodiff/addresses/place.h"
+#include "autodiff/padding/vanishing.h"
 #include "autodiff/rewrite/rewrite.h"
 
 /// Values that one search asks about. Beyond: what is added may be anything.
@@ -81,22 +82,9 @@ static bool mask_fails(Padding *padding, const Value *mask, int axis) {
 
 static bool is_zero(Padding *padding, const Value *value, int axis);
 
-static bool is_zero_number(const Value *value) {
-    for (const Op *op; value && (op = value->op);) {
-        if (value->constant && value->constant->kind == CONSTANT_FLOAT)
-            return value->constant->number == 0;
-        int64_t number;
-        if (value_is_int(value, &number)) return number == 0;
-        int fill = op->code == OP_FULL ? op_parameter_index(op->code, STR("value")) : 0;
-        if (!moves_elements(op) && op->code != OP_FULL) return false;
-        value = op->operands[fill];
-    }
-    return false;
-}
-
 static bool operand_is_zero(Padding *padding, const Op *op, int index, int axis) {
     const Value *operand = op->operands[index];
-    if (is_zero_number(operand)) return true;
+    if (value_is_zero(operand)) return true;
     int inner = axis_of_operand(op, index, axis);
     return inner >= 0 && is_zero(padding, operand, inner);
 }
@@ -105,7 +93,7 @@ static bool product_is_zero(Padding *padding, const Op *op, int axis) {
     int side = axis == op->results[0]->type.rank - 1 ? 1 : 0;
     if (axis < op->results[0]->type.rank - 2) return false;
     const Value *acc = op->operand_count > 2 ? op->operands[2] : NULL;
-    if (acc && !value_is_none(acc) && !is_zero_number(acc) && !is_zero(padding, acc, axis))
+    if (acc && !value_is_none(acc) && !value_is_zero(acc) && !is_zero(padding, acc, axis))
         return false;
     return is_zero(padding, op->operands[side], axis);
 }
@@ -136,7 +124,7 @@ static bool element_is_zero(Padding *padding, const Op *op, int axis) {
 static bool carried_is_zero(Padding *padding, const Op *loop, int carried, int axis) {
     const Value *argument = loop->regions[0]->arguments[carried + 1];
     const Value *first = loop->operands[3 + carried];
-    if (!is_zero_number(first) && !is_zero(padding, first, axis)) return false;
+    if (!value_is_zero(first) && !is_zero(padding, first, axis)) return false;
     map_set_pointer(&padding->loops, argument, (void *)(intptr_t)(axis + 1));
     bool stays = is_zero(padding, region_terminator(loop->regions[0])->operands[carried], axis);
     map_set_pointer(&padding->loops, argument, NULL);
@@ -149,7 +137,7 @@ static bool result_is_zero(Padding *padding, const Value *value, int axis) {
     case OP_LOAD: {
         int other = op_parameter_index(op->code, STR("other"));
         bool is_filled =
-            other < op->operand_count && op->operands[other] && is_zero_number(op->operands[other]);
+            other < op->operand_count && op->operands[other] && value_is_zero(op->operands[other]);
         return is_filled && mask_fails(padding, access_mask(op), axis);
     }
     case OP_SUM: return sum_is_zero(padding, op, axis);
@@ -161,7 +149,7 @@ static bool result_is_zero(Padding *padding, const Value *value, int axis) {
     case OP_IF:
         for (int r = 0; r < 2; r++) {
             const Value *end = region_terminator(op->regions[r])->operands[value->index];
-            if (!is_zero_number(end) && !is_zero(padding, end, axis)) return false;
+            if (!value_is_zero(end) && !is_zero(padding, end, axis)) return false;
         }
         return true;
     case OP_FOR:

@@ -15,15 +15,16 @@ typedef struct Vanishing {
 
 static bool vanishes(Vanishing *search, const Value *value);
 
-static bool is_zero_number(const Value *value) {
+bool value_is_zero(const Value *value) {
     for (const Op *op; value && (op = value->op);) {
         if (value->constant && value->constant->kind == CONSTANT_FLOAT)
             return value->constant->number == 0;
         int64_t number;
         if (value_is_int(value, &number)) return number == 0;
         int fill = op->code == OP_FULL ? op_parameter_index(op->code, STR("value")) : 0;
-        if (!op_has(op->code, TRAIT_LAYOUT) && op->code != OP_CAST && op->code != OP_FULL)
-            return false;
+        bool keeps = op_has(op->code, TRAIT_LAYOUT) || op->code == OP_CAST ||
+                     op_rows[op->code].kind == KIND_HINT;
+        if (!keeps && op->code != OP_FULL) return false;
         value = op->operands[fill];
     }
     return false;
@@ -77,7 +78,7 @@ static bool result_vanishes(Vanishing *search, const Value *value) {
     switch (op->code) {
     case OP_LOAD:
         return other < op->operand_count && op->operands[other] &&
-               is_zero_number(op->operands[other]) && is_left_out(search, op->operands[mask]);
+               value_is_zero(op->operands[other]) && is_left_out(search, op->operands[mask]);
     case OP_WHERE:
         return vanishes(search, op->operands[2]) &&
                (is_left_out(search, op->operands[0]) || vanishes(search, op->operands[1]));
@@ -99,7 +100,7 @@ static bool result_vanishes(Vanishing *search, const Value *value) {
 
 static bool vanishes(Vanishing *search, const Value *value) {
     if (!value || search->left-- <= 0 || search->depth > DEEPEST) return false;
-    if (is_zero_number(value)) return true;
+    if (value_is_zero(value)) return true;
     if (!value->op) return map_get_pointer(&search->carried, value) != NULL;
     search->depth++;
     bool zero = result_vanishes(search, value);

@@ -10,6 +10,8 @@ typedef bool ConditionFails(void *context, const Value *condition);
 /// Whether a value is 0 in the case that is asked about: loads in it leave all out, for `fails` is true of a part of their masks.
 /// False where that is not known.
 bool value_vanishes(Arena *arena, const Value *value, ConditionFails *fails, void *context);
+/// Whether all elements of a value are written as 0, in whatever shape or type.
+bool value_is_zero(const Value *value);
 /// Whether the mask is a conjunction with such a part.
 bool mask_has_part(const Value *mask, ConditionFails *fails, void *context);
 

@@ -7,6 +7,7 @@
 
 #include "analysis/addresses/affine.h"
 #include "analysis/build/infer.h"
+#include "analysis/build/value_poly.h"
 #include "analysis/host/launch.h"
 #include "analysis/host/launch_concrete.h"
 #include "analysis/host_values/host_value.h"
@@ -187,6 +188,20 @@ static bool is_under_flag(const Op *op) {
     return false;
 }
 
+/// `(width - window) // step`: how often a window fits in, by steps that may be shorter than it.
+static bool counts_windows(const ChosenBounds *bounds, const Op *op) {
+    const Poly *number = value_poly(bounds->arena, op->operands[0]);
+    const Poly *step = value_poly(bounds->arena, op->operands[1]);
+    bool is_less = false;
+    if (op->code != OP_FLOORDIV || !poly_is_fixed(bounds->arena, number)) return false;
+    for (int t = 0; t < number->count; t++) is_less |= number->terms[t].coefficient < 0;
+    for (int t = 0; t < step->count;
+         t++)  // a number of blocks is rounded up: `(n + block - 1) // block`
+        for (int a = 0; a < step->terms[t].atom_count; a++)
+            if (poly_mentions(number, step->terms[t].atoms[a])) return false;
+    return is_less;
+}
+
 static bool visit_bound(void *context, Op *op) {
     ChosenBounds *bounds = context;
     switch (op->code) {
@@ -201,7 +216,9 @@ static bool visit_bound(void *context, Op *op) {
         note_size(bounds, op->operands[1]);
         break;
     case OP_FLOORDIV:
-    case OP_MOD: note_size(bounds, op->operands[1]); break;
+    case OP_MOD:
+        if (!counts_windows(bounds, op)) note_size(bounds, op->operands[1]);
+        break;
     case OP_ARANGE:
     case OP_FOR:
     case OP_STATIC_FOR: note_size(bounds, op->operands[1]); break;

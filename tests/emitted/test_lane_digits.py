@@ -107,6 +107,30 @@ def test_channels_that_memory_counts_may_be_of_two_pictures(tmp_path: Path) -> N
     assert "tl.atomic_add(" in tad("--backward", "--no-proof", path).stdout
 
 
+@pytest.mark.parametrize("step", [2, 4])
+def test_patches_that_a_caller_s_step_lets_overlap(
+    step: int, tmp_path: Path, interpreter: Worker
+) -> None:
+    """`(width - patch) // step` counts patches: that makes no size of the step."""
+    text = PATCHES.format(**{**PLAIN, "at": PLAIN["at"].replace("top * P", "top * S")})
+    text = text.replace("left * P", "left * S").replace("def k(x, y, ", "def k(x, y, S, ")
+    text = text.replace("across = W // P", "across = (W - P) // S + 1").replace("](x, y", "](x, y, s")
+    text = text.replace("def run(x, p=4)", f"def run(x, p=4, s={step})")
+    text = text.replace("(H // p) * (W // p)", "((H - p) // s + 1) * ((W - p) // s + 1)")
+    module = proved_module(tmp_path, text)
+    assert "tl.atomic_add(" in module
+    x = np.random.default_rng(9).uniform(-1, 1, (1, 1, 8, 8))
+    rows = range(0, 8 - 3, step)
+    upstream = np.random.default_rng(10).uniform(-1, 1, (1, len(rows) ** 2, 16))
+    found = call_function(
+        module, "run", [x], wrt=[0], grad_outputs=[upstream], worker=interpreter
+    ).gradients
+    want = np.zeros_like(x)
+    for n, (top, left) in enumerate((top, left) for top in rows for left in rows):
+        want[0, 0, top : top + 4, left : left + 4] += upstream[0, n].reshape(4, 4)
+    np.testing.assert_allclose(found[0], want * 2 * x, rtol=1e-5)
+
+
 WINDOWS = """import torch
 import triton
 import triton.language as tl

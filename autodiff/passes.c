@@ -182,6 +182,7 @@ static void pass_sweep(Differentiation *state) {
 
 static void pass_saved(Differentiation *state) {
     Map ours = statements_own(state);
+    statistics_of_lanes_load(state, &ours);
     saved_values_load(state, &ours);
 }
 

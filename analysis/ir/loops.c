@@ -378,15 +378,40 @@ static intptr_t is_cocycle(ValueWalk *walk, const Value *factor) {
            equal_replacing(classifier, other, one, gauge, next);
 }
 
+static bool is_zero(const Value *value) {
+    double number;
+    value = strip_shape(value);
+    if (value && value->op && value->op->code == OP_FULL) value = value->op->operands[1];
+    return value && value_is_number(value, &number) && number == 0;
+}
+
+/// Whether the gauge never falls: a running maximum.
+static bool is_running_maximum(const Value *gauge, const Value *next) {
+    const Op *op = strip_shape(next)->op;
+    return op && op->code == OP_MAXIMUM &&
+           (strip_shape(op->operands[0]) == gauge || strip_shape(op->operands[1]) == gauge);
+}
+
+/// Whether a state is 0 for as long as a running maximum is -inf, so that it may be written as 0 there.
+static bool is_zero_until_seen(const Classifier *classifier, const Value *argument,
+                               const Value *written, const Value *gauge, const Value *gauge_next) {
+    return is_zero(written) && is_zero(classifier->loop->operands[2 + argument->index]) &&
+           is_running_maximum(gauge, gauge_next);
+}
+
 /// Of `where(m == -inf, s, s')`, what the state becomes once something was seen: s'. Before that it is what it started as, which the
-/// first rescaling makes 0. NULL: it is no such choice.
-static Value *once_seen(const Op *op, const Value *argument, const Value *gauge_next) {
+/// first rescaling makes 0; or it started as 0, which may stand in its place. NULL: it is no such choice.
+static Value *once_seen(const Classifier *classifier, const Op *op, const Value *argument,
+                        const Value *gauge, const Value *gauge_next) {
     const Op *condition = op->code == OP_WHERE ? op->operands[0]->op : NULL;
     if (!condition || (condition->code != OP_EQ && condition->code != OP_NE)) return NULL;
     int kept = condition->code == OP_EQ ? 1 : 2;
-    bool is_guard = strip_shape(condition->operands[0]) == gauge_next &&
-                    is_minus_infinity(condition->operands[1]) &&
-                    strip_shape(op->operands[kept]) == argument;
+    if (strip_shape(condition->operands[0]) != gauge_next ||
+        !is_minus_infinity(condition->operands[1]))
+        return NULL;
+    bool is_guard =
+        strip_shape(op->operands[kept]) == argument ||
+        is_zero_until_seen(classifier, argument, op->operands[kept], gauge, gauge_next);
     return is_guard ? op->operands[3 - kept] : NULL;
 }
 
@@ -398,7 +423,7 @@ static bool is_rescaled(Classifier *classifier, const Value *argument, Value *ne
     for (int depth = 0; depth < DEPTH_LIMIT; depth++) {
         const Op *op = value->op;
         if (!op) return false;
-        Value *seen = once_seen(op, argument, gauge_next);
+        Value *seen = once_seen(classifier, op, argument, gauge, gauge_next);
         if (seen) {
             value = seen;
             continue;

@@ -299,7 +299,9 @@ Pick *pick_plan(Differentiation *state, const Accumulation *picked, const Accumu
         tiles.offset.rank != 1 || poly_is_zero(tiles.offset.lane[0]))
         return NULL;
     const Poly *distance = poly_subtract(state->arena, element.offset.base, tiles.offset.base);
+    // `base + start + lanes < end` has the columns in its mask alone
     find_columns(pick, pick->row->operands[0], distance, &tiles.offset, &(int){MOST_PARTS});
+    find_columns(pick, access_mask(pick->row), distance, &tiles.offset, &(int){MOST_PARTS});
     if (!pick->columns) return NULL;
     pick->before = (Builder){.function = state->backward,
                              .region = pick->in_row->parent,

@@ -20,13 +20,16 @@ typedef struct StateForm {
     bool is_guarded;    // it is so for rows that have something in them
 } StateForm;
 
-/// A loop of the backward, at its top, and what its results are taken for.
+/// Values of the backward at its top, and what they are taken for: the results of a loop, or a maximum of lanes and the sum over it.
 typedef struct States {
     Differentiation *state;
-    Op *loop;
-    int maximum, sum;
-    Op **stores;       // by result: of the forward, that left the state in memory; or NULL
-    Value **loaded;    // by result: the state, from there
+    Op *first;       // the loop, or what makes the maximum
+    Value **values;  // the states
+    int count;
+    int maximum, sum;  // which of them; of lanes there is the maximum alone, and
+    const Value *total;  // their sum; NULL of a loop
+    Op **stores;       // by state: of the forward, that left it in memory; or NULL
+    Value **loaded;    // by state: from there
     Op *place;         // the last of these stores: what follows sees the states that are loaded
     Map dependent;     // values at the top, up to the place, that results of the loop are in
     Map known;         // value -> StateForm
@@ -162,6 +165,13 @@ static StateForm known_of_op(States *states, const Op *op) {
                : nothing;
 }
 
+/// Which of the states a value is, or -1.
+static int state_index(const States *states, const Value *value) {
+    for (int i = 0; i < states->count; i++)
+        if (states->values[i] == value) return i;
+    return -1;
+}
+
 static StateForm known_of(States *states, const Value *value) {
     double number;
     if (!value) return nothing;
@@ -171,15 +181,16 @@ static StateForm known_of(States *states, const Value *value) {
     StateForm *known = ARENA_NEW(states->state->arena, StateForm);
     *known = nothing;
     map_set_pointer(&states->known, value, known);
-    if (value->op == states->loop) {
-        *known = value->index == states->sum
-                     ? number_of(1)
-                     : (StateForm){.kind = KNOWN_STATE, .factor = 1, .index = value->index};
+    int index = state_index(states, value);
+    if (value == states->total || (index >= 0 && index == states->sum)) {
+        *known = number_of(1);
+    } else if (index >= 0) {
+        *known = (StateForm){.kind = KNOWN_STATE, .factor = 1, .index = index};
     } else if (map_has_pointer(&states->dependent, value)) {
         *known = known_of_op(states, value->op);
     }
     if (known->kind == KNOWN_STATE) {  // broadcast, it is another tile
-        const Type type = states->loop->results[known->index]->type;
+        const Type type = states->values[known->index]->type;
         if (!same_shape(value->type, type)) *known = nothing;
     }
     return *known;
@@ -191,11 +202,11 @@ static bool visit_dependent(void *context, Value *value) {
     return !map_has_pointer(context, value);
 }
 
-/// Marks what results of the loop are in, behind it.
+/// Marks what the states are in, behind them.
 static void mark_dependent(States *states) {
     Map *dependent = &states->dependent;
-    for (const Op *op = states->loop; op; op = op->next)
-        if (op == states->loop || !op_walk_captured(op, visit_dependent, dependent))
+    for (const Op *op = states->first; op; op = op->next)
+        if (op == states->first || !op_walk_captured(op, visit_dependent, dependent))
             for (int i = 0; i < op->result_count; i++)
                 map_set_pointer(dependent, op->results[i], op->results[i]);
 }
@@ -247,7 +258,8 @@ static Value *number_at(Builder *b, const Value *value, double number) {
 
 /// Whether the loop starts with `-inf` for the state. Scaled by 0 that is no number, so whatever scales it is not 0.
 static bool starts_at_infinity(const States *states, int index) {
-    const Value *start = states->loop->operands[3 + index];
+    if (states->total) return false;
+    const Value *start = states->first->operands[3 + index];
     double number;
     if (made_by(start, OP_FULL)) start = start->op->operands[1];
     return value_is_number(start, &number) && isinf(number);
@@ -326,7 +338,7 @@ static Value *replaced(States *states, Builder *b, Value *value) {
     if (known.kind && !known.is_guarded) {
         replacement = known_at(states, b, value, known);
     } else if ((replacement = replaced_in_units(states, b, op))) {
-    } else if (op != states->loop && op_is_pure(op) && !op->region_count && op->result_count == 1) {
+    } else if (op != states->first && op_is_pure(op) && !op->region_count && op->result_count == 1) {
         Map operands = map_new(states->state->arena);
         for (int i = 0; i < op->operand_count; i++) {
             Value *operand = replaced(states, b, op->operands[i]);
@@ -352,9 +364,9 @@ typedef struct StateUses {
 
 /// A value from the place or before it: what is behind it is made anew of operands that are replaced.
 static bool is_before_place(const States *states, const Value *value) {
-    return value && value->op && value->op->parent == states->loop->parent &&
+    return value && value->op && value->op->parent == states->first->parent &&
            map_has_pointer(&states->dependent, value) &&
-           (value->op == states->loop || op_comes_before(value->op, states->place));
+           (value->op == states->first || op_comes_before(value->op, states->place));
 }
 
 /// A store of the forward that is removed later: it is not repeated in a copy.
@@ -383,7 +395,7 @@ static bool visit_replaced(void *context, Op *op) {
     Value *branch = taken_branch(uses->states, op);
     Value *rows =
         op->result_count ? map_get_pointer(&uses->states->replacements, op->results[0]) : NULL;
-    if (rows) region_replace_uses(uses->states->loop->parent, op->results[0], rows);
+    if (rows) region_replace_uses(uses->states->first->parent, op->results[0], rows);
     for (int i = branch != NULL; i < op->operand_count; i++) {
         Value *value = op->operands[i];
         if (!rows && is_before_place(uses->states, value))
@@ -393,7 +405,7 @@ static bool visit_replaced(void *context, Op *op) {
                         ? other_factor(op, op->operands[0], op->operands[1])
                         : NULL;
     if (branch) factor = taken_branch(uses->states, op);
-    if (factor) region_replace_uses(uses->states->loop->parent, op->results[0], factor);
+    if (factor) region_replace_uses(uses->states->first->parent, op->results[0], factor);
     return true;
 }
 
@@ -442,7 +454,7 @@ static bool axes_of_rows(const Type tile, const Type rows, unsigned *axes) {
 
 /// Whether all that leaves the backward is the same for `m + c` and `x * exp(-base * unit * c)`, for each number c of a row.
 static bool states_are_a_choice(const States *states, double base, const Value *unit) {
-    const Op *loop = states->loop;
+    const Op *loop = states->first;
     const Type rows = loop->results[states->maximum]->type;
     StateShift *shifts = ARENA_ARRAY(states->state->arena, StateShift, loop->result_count);
     for (int i = 0; i < loop->result_count; i++) {
@@ -457,21 +469,40 @@ static bool states_are_a_choice(const States *states, double base, const Value *
     return states_may_be_scaled(states->state->arena, states->state->backward, loop, shifts);
 }
 
-static bool try_states(Differentiation *state, Op *loop, int maximum, int sum, const Map *ours) {
+/// Whether all that leaves the backward is the same for each number that the maximum of lanes is shifted by.
+static bool maximum_is_a_choice(const States *states) {
+    return values_when_shifted(states->state->arena, states->state->backward, states->values[0], 0,
+                               NULL) != NULL;
+}
+
+static States states_new(Differentiation *state, Op *first, Value **values, int count,
+                         const Map *ours) {
     Arena *arena = state->arena;
-    States states = {.state = state,
-                     .loop = loop,
-                     .maximum = maximum,
-                     .sum = sum,
-                     .stores = ARENA_ARRAY(arena, Op *, loop->result_count),
-                     .loaded = ARENA_ARRAY(arena, Value *, loop->result_count),
-                     .dependent = map_new(arena),
-                     .known = map_new(arena),
-                     .replacements = map_new(arena),
-                     .ours = ours};
-    mark_dependent(&states);
-    for (Op *op = loop->next; op; op = op->next) note_store(&states, op, ours);
-    if (!states.stores[maximum]) return false;
+    return (States){.state = state,
+                    .first = first,
+                    .values = values,
+                    .count = count,
+                    .sum = -1,
+                    .stores = ARENA_ARRAY(arena, Op *, count),
+                    .loaded = ARENA_ARRAY(arena, Value *, count),
+                    .dependent = map_new(arena),
+                    .known = map_new(arena),
+                    .replacements = map_new(arena),
+                    .ours = ours};
+}
+
+/// Looks for what the forward stored. False where that is not the maximum, once the sum is 1.
+static bool find_stores(States *states) {
+    mark_dependent(states);
+    for (Op *op = states->first->next; op; op = op->next) note_store(states, op, states->ours);
+    return states->stores[states->maximum] != NULL;
+}
+
+static bool try_states(Differentiation *state, Op *loop, int maximum, int sum, const Map *ours) {
+    States states = states_new(state, loop, loop->results, loop->result_count, ours);
+    states.maximum = maximum;
+    states.sum = sum;
+    if (!find_stores(&states)) return false;
     static const double log_2 = 0.69314718055994530942;
     const StateForm stored = known_of(&states, states.stores[maximum]->operands[1]);
     double unit = stored.unit ? stored.factor : 1;
@@ -506,7 +537,28 @@ static void load_of_loop(Differentiation *state, const Op *forward, const Map *o
     }
 }
 
+/// Of a maximum of lanes, where nobody sees a shift of it, and a sum over it.
+static void load_of_lanes(Differentiation *state, const Op *forward, const Map *ours) {
+    if (forward->result_count != 1 ||
+        !map_has_pointer(&state->activity.constant, forward->results[0]))
+        return;
+    Value *top = recomputed(state, forward->results[0]);
+    if (!top || !top->op || top->op->code != OP_MAX || top->op->parent != state->backward->body)
+        return;
+    for (const Op *op = top->op->next; op; op = op->next) {
+        if (op->code != OP_SUM || !same_shape(op->results[0]->type, top->type)) continue;
+        States states = states_new(state, top->op, &top, 1, ours);
+        states.total = op->results[0];
+        if (find_stores(&states) && maximum_is_a_choice(&states) && replace_behind(&states)) return;
+    }
+}
+
 void statistics_load(Differentiation *state, const Map *ours) {
     for (const Op *op = state->primal->body->first; op; op = op->next)
         if (op->code == OP_FOR) load_of_loop(state, op, ours);
+}
+
+void statistics_of_lanes_load(Differentiation *state, const Map *ours) {
+    for (const Op *op = state->primal->body->first; op; op = op->next)
+        if (op->code == OP_MAX) load_of_lanes(state, op, ours);
 }

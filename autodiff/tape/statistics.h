@@ -10,4 +10,8 @@
 /// stored these, in every launch of the module, they are loaded and the loop is not run again. `ours`: as for saved_values_load.
 void statistics_load(Differentiation *state, const Map *ours);
 
+/// The same of a maximum that is taken of all lanes, and of a sum of theirs over it: of a row in one block, or of what a loop left for each
+/// lane, once `lanes_share_maximum` has made all of it a matter of the largest.
+void statistics_of_lanes_load(Differentiation *state, const Map *ours);
+
 #endif

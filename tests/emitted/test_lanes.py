@@ -14,6 +14,9 @@ TAPED = {
     "stored_maxima_of_lanes": True,
     "lanes_with_a_sink": True,
     "lanes_apart": True,
+    "lanes_guarded_by_zero": False,
+    "lanes_emptied": True,
+    "lanes_that_fall": True,
 }
 
 
@@ -53,3 +56,24 @@ def test_a_log_softmax_of_lanes_is_two_passes() -> None:
     assert LOG_SOFTMAX in text
     assert "stored=[(1, N), (N, ctx.grid[0])]" in text
     assert "_tape" not in text
+
+
+# What a person would write for a cross entropy of such lanes that stores its log-sum-exp: nothing of it is computed again.
+CROSS_ENTROPY = """
+    for start in range(0, V, BLOCK):
+        offsets = start + lanes
+        x_mask = offsets < V
+        x = tl.load(x_ptr + x_offset + start + lanes, mask=x_mask, other=-float("inf"))
+        x = x.to(tl.float32)
+        dx = dlse * tl.exp(x - lse) + tl.where(offsets == label, dpicked, elsewhere)
+        tl.store(dx_ptr + x_offset + start + lanes, dx, mask=x_mask)
+"""
+
+
+def test_a_cross_entropy_of_lanes_loads_its_logarithm() -> None:
+    file = ROOT / "bench" / "gpu" / "style" / "reductions.py"
+    text = tad("--backward", f"{file}:chunked_nll_kernel").stdout
+    assert CROSS_ENTROPY in text
+    body = text.split("def chunked_nll_kernel_backward(")[1].split("\nclass ")[0]
+    assert body.count("for start in range") == 1
+    assert "stored=[(1, V), (V, ctx.grid[0])]" in text

@@ -149,3 +149,59 @@ def lanes_apart(x, y, n, BLOCK: tl.constexpr):
         )
         top = higher
     tl.store(y + row, tl.sum(total))
+
+
+# tad: n=11, BLOCK=4, x=f32[3, n], y=f32[3], grid=(3,)
+# tad: n=2, BLOCK=4, x=f32[3, n], y=f32[3], grid=(3,)
+@triton.jit
+def lanes_guarded_by_zero(x, y, n, BLOCK: tl.constexpr):
+    """What a lane began with, 0, is written as such where it has seen nothing."""
+    row = tl.program_id(0)
+    lanes = tl.arange(0, BLOCK)
+    top = tl.full([BLOCK], -float("inf"), tl.float32)
+    total = tl.zeros([BLOCK], tl.float32)
+    for start in range(0, n, BLOCK):
+        v = tl.load(x + row * n + start + lanes, mask=start + lanes < n, other=-float("inf"))
+        higher = tl.maximum(top, v)
+        total = tl.where(
+            higher == -float("inf"), 0.0, total * tl.exp(top - higher) + tl.exp(v - higher)
+        )
+        top = higher
+    of_all = tl.max(top)
+    tl.store(y + row, of_all + tl.log(tl.sum(total * tl.exp(top - of_all))))
+
+
+# tad: n=11, BLOCK=4, x=f32[3, n], y=f32[3], grid=(3,)
+@triton.jit
+def lanes_emptied(x, y, n, BLOCK: tl.constexpr):
+    """The sums begin with 1: what is written for lanes that have seen nothing is something else."""
+    row = tl.program_id(0)
+    lanes = tl.arange(0, BLOCK)
+    top = tl.full([BLOCK], -float("inf"), tl.float32)
+    total = tl.full([BLOCK], 1.0, tl.float32)
+    for start in range(0, n, BLOCK):
+        v = tl.load(x + row * n + start + lanes, mask=start + lanes < n, other=-float("inf"))
+        higher = tl.maximum(top, v)
+        total = tl.where(
+            higher == -float("inf"), 0.0, total * tl.exp(top - higher) + tl.exp(v - higher)
+        )
+        top = higher
+    of_all = tl.max(top)
+    tl.store(y + row, of_all + tl.log(tl.sum(total * tl.exp(top - of_all))))
+
+
+# tad: n=11, BLOCK=4, x=f32[3, n], y=f32[3], grid=(3,)
+@triton.jit
+def lanes_that_fall(x, y, n, BLOCK: tl.constexpr):
+    """The smaller of both is kept: a lane may come back to nothing."""
+    row = tl.program_id(0)
+    lanes = tl.arange(0, BLOCK)
+    top = tl.full([BLOCK], float("inf"), tl.float32)
+    total = tl.zeros([BLOCK], tl.float32)
+    for start in range(0, n, BLOCK):
+        v = tl.load(x + row * n + start + lanes, mask=start + lanes < n, other=float("inf"))
+        lower = tl.minimum(top, v)
+        total = tl.where(lower == -float("inf"), 0.0, total * tl.exp(lower - top) + tl.exp(lower - v))
+        top = lower
+    of_all = tl.min(top)
+    tl.store(y + row, of_all - tl.log(tl.sum(total * tl.exp(of_all - top))))

@@ -55,6 +55,7 @@ static void argument_settle(Arena *arena, BackwardArgument *argument) {
     TEXT(argument, turns);
     TEXT(argument, alone);
     TEXT(argument, programs);
+    TEXT(argument, most);
 }
 
 static void block_settle(Arena *arena, LaunchBlock *block) {

@@ -50,6 +50,7 @@
 #include "autodiff/schedule/schedule.h"
 #include "autodiff/schedule/tile_orders.h"
 #include "autodiff/schedule/wanted.h"
+#include "autodiff/stored/kept_sums.h"
 #include "autodiff/stored/normalized.h"
 #include "autodiff/sweep/adjoint.h"
 #include "autodiff/sweep/strip.h"
@@ -194,6 +195,11 @@ static void pass_statistics(Differentiation *state) {
 static void pass_normalized(Differentiation *state) {
     Map ours = statements_own(state);
     normalized_load(state, &ours);
+}
+
+static void pass_kept_sums(Differentiation *state) {
+    Map ours = statements_own(state);
+    kept_sums_load(state, &ours);
 }
 
 static void pass_strip(Differentiation *state) {

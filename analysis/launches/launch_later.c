@@ -52,11 +52,34 @@ static bool is_written_at(const Later *later, SyntaxNode node) {
     }
 }
 
-/// `out = torch.empty(...)`.
+/// `torch.empty(...)`.
 static bool is_allocation(const Source *source, SyntaxNode value) {
     return !node_is_null(value) && node_kind(value) == SYNTAX_CALL &&
            node_kind(node_field(value, "function")) == SYNTAX_ATTRIBUTE &&
            torch_allocation(source, value);
+}
+
+/// What a name is bound to: the right side of `out = value`, or its own part of that of `out, other = value, further`; null where
+/// something else binds it.
+static SyntaxNode bound_value(SyntaxNode name) {
+    SyntaxNode target = name, parent = node_parent(name);
+    bool is_one_of = node_kind(parent) == SYNTAX_PATTERN_LIST;
+    if (is_one_of) {
+        target = parent;
+        parent = node_parent(parent);
+    }
+    if (node_kind(parent) != SYNTAX_ASSIGNMENT || !node_same(node_field(parent, "left"), target))
+        return (SyntaxNode){0};
+    SyntaxNode value = node_field(parent, "right");
+    if (!is_one_of || node_is_null(value)) return value;
+    if (node_kind(value) != SYNTAX_EXPRESSION_LIST ||
+        node_child_count(value) != node_child_count(target))
+        return (SyntaxNode){0};
+    for (uint32_t i = 0; i < node_child_count(target); i++) {
+        if (node_kind(node_child(target, i)) != SYNTAX_IDENTIFIER) return (SyntaxNode){0};
+        if (node_same(node_child(target, i), name)) return node_child(value, i);
+    }
+    return (SyntaxNode){0};
 }
 
 static bool visit_mention(void *context, SyntaxNode node) {
@@ -69,11 +92,13 @@ static bool visit_mention(void *context, SyntaxNode node) {
     if (kind == SYNTAX_ATTRIBUTE && !node_same(node_field(parent, "object"), node)) return true;
     if (kind == SYNTAX_KEYWORD_ARGUMENT && node_same(node_field(parent, "name"), node)) return true;
     bool is_later = node_range(source, node).start >= node_range(source, later->site->call).end;
-    bool is_bound = kind == SYNTAX_ASSIGNMENT && node_same(node_field(parent, "left"), node);
+    SyntaxNode value = bound_value(node);
+    bool is_bound = !node_is_null(value) ||
+                    (kind == SYNTAX_ASSIGNMENT && node_same(node_field(parent, "left"), node));
     if (!is_bound) later->others++;
     if (is_later)
         later->is_written = later->is_written || is_written_at(later, node);
-    else if (is_bound && is_allocation(source, node_field(parent, "right")))
+    else if (is_bound && is_allocation(source, value))
         later->is_allocated = true;
     else if (is_bound || node_binds_names(parent) || kind == SYNTAX_FOR)
         later->is_written = true;

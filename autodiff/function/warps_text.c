@@ -224,8 +224,12 @@ const char *slices_statements(Arena *arena, const LaunchPlan *plan) {
         for (int k = 0; k < launch->argument_count; k++)
             if (launch->arguments[k].is_parts) LIST_PUSH(arena, &items, launch->arguments[k].of);
         SlicesRule rule = slices_rule(arena, plan, launch, slices);
+        const char *most =
+            rule.each && slices->most ? grid_text_alone(arena, plan, slices->most) : NULL;
         if (rule.most)
-            LIST_PUSH(arena, &items, arena_printf(arena, "most=%lld", (long long)rule.most));
+            LIST_PUSH(arena, &items,
+                      most ? arena_printf(arena, "most=%s", most)
+                           : arena_printf(arena, "most=%lld", (long long)rule.most));
         if (rule.each)
             LIST_PUSH(arena, &items, arena_printf(arena, "each=%lld", (long long)rule.each));
         if (rule.is_busy) LIST_PUSH(arena, &items, "busy=True");

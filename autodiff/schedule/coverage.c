@@ -10,6 +10,8 @@
 #include "autodiff/extents/element_ranges.h"
 #include "autodiff/rewrite/rewrite.h"
 
+enum { MOST_DEEP = 6 };  // operations between a number and the count of programs in it
+
 /// Leaves the stores that are always made, or where there are none, those of the first one's flags.
 static int of_one_case(ElementRanges *covers, int count) {
     const char *flags = count ? covers[0].flags : NULL;
@@ -140,32 +142,61 @@ static const char *stored_text(StoredSearch *coverage, Function *backward, const
 typedef struct SlicesSearch {
     StoredSearch *coverage;
     const Value *most;
-    const char *programs;
+    Value *count;  // of the programs that share the slices
 } SlicesSearch;
 
 static bool visit_slices(void *context, Op *op) {
     SlicesSearch *search = context;
     if (op->code != OP_MINIMUM) return true;
     for (int i = 0; i < 2; i++) {
-        if (op->operands[i] != search->most) continue;
-        const Poly *count = value_poly(search->coverage->arena, op->operands[1 - i]);
-        search->programs = poly_text(search->coverage, with_programs(search->coverage, count));
+        if (op->operands[i] == search->most) search->count = op->operands[1 - i];
     }
-    return !search->programs;
+    return !search->count;
+}
+
+static Value *count_of_sharers(StoredSearch *coverage, const Function *backward,
+                               const Value *most) {
+    SlicesSearch search = {coverage, most, NULL};
+    region_walk(backward->body, visit_slices, &search);
+    return search.count;
 }
 
 /// The programs that share sums, where these are all along some axes of the grid.
-static const char *programs_text(StoredSearch *coverage, const Function *backward,
-                                 const Value *most) {
-    SlicesSearch search = {coverage, most, NULL};
-    region_walk(backward->body, visit_slices, &search);
-    const char *at = search.programs;
+static const char *programs_text(StoredSearch *coverage, Value *count) {
+    const char *programs =
+        poly_text(coverage, with_programs(coverage, value_poly(coverage->arena, count)));
+    const char *at = programs;
     for (; at && str_starts(str_from(at), "grid."); at += strlen(" * ")) {
         at += strlen("grid.0");
-        if (!*at) return search.programs;
+        if (!*at) return programs;
         if (!str_starts(str_from(at), " * ")) break;
     }
     return NULL;
+}
+
+/// The axis of the grid whose programs a number counts, as far as its operands show; -1: none.
+static int counted_axis(const Value *value, int depth) {
+    int64_t axis;
+    const Op *op = value ? value->op : NULL;
+    if (!op || op->region_count || depth > MOST_DEEP) return -1;
+    if (op->code == OP_NUM_PROGRAMS && value_is_int(op->operands[0], &axis)) return (int)axis;
+    for (int i = 0; i < op->operand_count; i++) {
+        int found = counted_axis(op->operands[i], depth + 1);
+        if (found >= 0) return found;
+    }
+    return -1;
+}
+
+/// How many programs share a sum at most where a digit of an id tells its owner: `cdiv(programs - digit, digits)` of them. NULL: not known.
+static const char *most_text(StoredSearch *coverage, const Value *count) {
+    const Op *op = count->op;
+    if (!op || (op->code != OP_CDIV && op->code != OP_FLOORDIV)) return NULL;
+    const char *digits = poly_text(coverage, value_poly(coverage->arena, op->operands[1]));
+    int axis = counted_axis(op->operands[0], 0);
+    if (!digits || axis < 0) return NULL;
+    bool is_number = digits[0] >= '1' && digits[0] <= '9';
+    return arena_printf(coverage->arena, "triton.cdiv(grid.%d, %s%s%s)", axis,
+                        is_number ? "" : "max(", digits, is_number ? "" : ", 1)");
 }
 
 static const Value *parameter_for(const Function *backward, const BackwardLaunch *launch,
@@ -219,8 +250,12 @@ void coverage_describe(Arena *arena, Function *backward, BackwardLaunch *launch)
     const Value *most = parameter_for(backward, launch, ARGUMENT_SLICES, NULL);
     const char *programs = NULL;
     for (int i = 0; i < launch->argument_count; i++)
-        if (launch->arguments[i].use == ARGUMENT_SLICES)
-            programs = launch->arguments[i].programs = programs_text(coverage, backward, most);
+        if (launch->arguments[i].use == ARGUMENT_SLICES) {
+            Value *count = count_of_sharers(coverage, backward, most);
+            if (!count) continue;
+            programs = launch->arguments[i].programs = programs_text(coverage, count);
+            if (!programs) launch->arguments[i].most = most_text(coverage, count);
+        }
     for (int i = 0; i < launch->argument_count; i++) {
         BackwardArgument *argument = &launch->arguments[i];
         if (argument->use != ARGUMENT_GRADIENT || argument->is_program_sum) continue;

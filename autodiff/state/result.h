@@ -112,6 +112,8 @@ typedef struct BackwardArgument {
         has_large;  // with `has_own`: sums of programs with loops or products, as large as what these read
     const char *
         programs;  // ARGUMENT_SLICES: those that share the sums, as `grid.0 * grid.1`; NULL: not known
+    const char *
+        most;  // ARGUMENT_SLICES without `programs`: more of them share no sum, in Python over the forward's arguments and `grid.0`; or NULL
     bool
         is_optional;  // ARGUMENT_GRADIENT: the kernel takes None, too, and leaves out what is for this gradient alone
     bool

@@ -12,6 +12,24 @@ bool store_is_of_forward(const Op *op, const Map *ours) {
     return op->code == OP_STORE && !op->note && !map_has_pointer(ours, op);
 }
 
+typedef struct ForwardStores {
+    Arena *arena;
+    const Map *ours;
+    OpList found;
+} ForwardStores;
+
+static bool visit_store(void *context, Op *op) {
+    ForwardStores *stores = context;
+    if (store_is_of_forward(op, stores->ours)) LIST_PUSH(stores->arena, &stores->found, op);
+    return true;
+}
+
+OpList stores_of_forward(const Differentiation *state, const Map *ours) {
+    ForwardStores stores = {.arena = state->arena, .ours = ours};
+    region_walk(state->backward->body, visit_store, &stores);
+    return stores.found;
+}
+
 static void add(NeededWalk *walk, Value *value) {
     if (!value || map_has_pointer(&walk->needed.values, value)) return;
     if (walk->stops && map_has_pointer(walk->stops, value)) return;

@@ -11,6 +11,8 @@ typedef struct Needed {
 
 /// Whether a store is one of the forward's own, and removed later: `ours` as for saved_values_load.
 bool store_is_of_forward(const Op *op, const Map *ours);
+/// All of these.
+OpList stores_of_forward(const Differentiation *state, const Map *ours);
 /// All values that statements of the backward itself need, with those in `stops` (may be NULL) taken for known.
 Needed values_needed(const Differentiation *state, const Map *ours, const Map *stops);
 

@@ -12,13 +12,11 @@
 #include "autodiff/rewrite/order.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/stored/lanes.h"
-#include "autodiff/stored/left_out.h"
+#include "autodiff/stored/load_stored.h"
 #include "autodiff/stored/twin.h"
 #include "autodiff/tape/saved.h"
 
-enum { MOST_CANDIDATES = 4, MOST_DEPTH = 12 };
-
-typedef LIST(Value *) Values;
+enum { MOST_DEPTH = 12 };
 
 /// A store of the forward, and what the backward loads from there.
 typedef struct Normalized {
@@ -93,12 +91,6 @@ typedef struct WholeSearch {
     Values sums, seeds;
 } WholeSearch;
 
-static void add_value(Arena *arena, Values *values, Value *value) {
-    for (LIST_EACH(int, i, *values))
-        if (values->items[i] == value) return;
-    if (values->count < MOST_CANDIDATES) LIST_PUSH(arena, values, value);
-}
-
 static Value *without_spread(Value *value) {
     while (value->op && is_spread(value->op)) value = value->op->operands[0];
     return value;
@@ -112,7 +104,7 @@ static void find_sums(WholeSearch *search, const Value *value, int depth) {
     bool is_log = op->code == OP_LOG || op->code == OP_LOG2;
     if (divides || is_log) {
         Value *sum = without_spread(op->operands[divides]);
-        if (sum->op && is_float(sum)) add_value(search->arena, &search->sums, sum);
+        if (sum->op && is_float(sum)) values_add(search->arena, &search->sums, sum);
     }
     bool is_chain =
         divides || is_spread(op) || op->code == OP_MUL || op->code == OP_ADD || op->code == OP_SUB;
@@ -125,7 +117,7 @@ static void find_seeds(WholeSearch *search, Value *value, int depth) {
     const Op *op = value->op;
     if (!op || depth > MOST_DEPTH || !is_float(value)) return;
     if (op->code == OP_MAX || op->code == OP_FOR) {
-        add_value(search->arena, &search->seeds, value);
+        values_add(search->arena, &search->seeds, value);
         return;
     }
     for (int i = 0; i < op->operand_count && !op->region_count; i++)
@@ -200,84 +192,7 @@ static bool visit_equal(void *context, Op *op) {
     return true;
 }
 
-/* ---- loading ---- */
-
-/// The mask of loads of the whole: that of the store, or a narrower one that leaves out zeros alone. NULL: it cannot be told what
-/// stands for the elements that it leaves out.
-static Value *mask_of(const LeftOut *left, Value *value, Value *mask, Value *const *wider,
-                      int count, double *rest) {
-    bool is_known = false;
-    *rest = 0;
-    for (int i = 0; i < count; i++)
-        if (mask_is_within(wider[i], mask) &&
-            left_out_is_number(left, wider[i], value, &is_known, rest))
-            return wider[i];
-    return left_out_is_number(left, mask, value, &is_known, rest) ? mask : NULL;
-}
-
-/// Masks of the tiles that a value is made of.
-static void find_masks(Arena *arena, Values *masks, const Value *value, int depth) {
-    const Op *op = value->op;
-    if (!op || depth > MOST_DEPTH || op->region_count) return;
-    Value *mask = op->code == OP_LOAD ? access_mask(op) : NULL;
-    if (mask) add_value(arena, masks, mask);
-    for (int i = 0; i < op->operand_count && op->code != OP_LOAD; i++)
-        if (op->operands[i]) find_masks(arena, masks, op->operands[i], depth + 1);
-}
-
-typedef struct WholeLoad {
-    Value *value, *address, *mask;
-    double rest;
-    Builder builder;
-} WholeLoad;
-
-/// The mask of the store, in front of a value of another loop.
-static Value *mask_there(const Normalized *normal, const LoopTwin *twin, const Value *value) {
-    Values masks = {0};
-    find_masks(normal->state->arena, &masks, value, 0);
-    for (LIST_EACH(int, i, masks))
-        if (values_are_twins(twin, normal->mask, masks.items[i])) return masks.items[i];
-    return NULL;
-}
-
-/// Whether a value can be loaded, with what that takes.
-static bool plan_load(const Normalized *normal, const LeftOut *left, Value *value,
-                      WholeLoad *load) {
-    Differentiation *state = normal->state;
-    LoopTwin twin = {.arena = state->arena, .variables = map_new(state->arena)};
-    regions_are_twins(&twin, normal->store->parent, value->op->parent);
-    *load = (WholeLoad){.value = value,
-                        .builder = {.function = state->backward,
-                                    .region = value->op->parent,
-                                    .before = value->op,
-                                    .range = normal->store->range,
-                                    .call = normal->store->call}};
-    if (normal->mask) {
-        bool is_here = twin.variables.count == 0;
-        Value *mask = is_here ? normal->mask : mask_there(normal, &twin, value);
-        Values masks = {0};
-        find_masks(state->arena, &masks, value, 0);
-        if (mask) mask = mask_of(left, value, mask, masks.items, masks.count, &load->rest);
-        if (!mask) return false;
-        Map copies = map_new(state->arena);
-        load->mask = value_copied(&load->builder, mask, &copies);
-        if (!load->mask) return false;
-    }
-    Map copies = twin.variables;
-    load->address = value_copied(&load->builder, normal->store->operands[0], &copies);
-    return load->address != NULL;
-}
-
-static void load_instead(const Normalized *normal, const WholeLoad *load) {
-    Builder builder = load->builder;
-    Value *rest = load->mask ? build_float(&builder, load->rest) : NULL;
-    Value *loaded = build(&builder, OP_LOAD, (Value *const[]){load->address, load->mask, rest},
-                          load->mask ? 3 : 1);
-    Value *element = build_dtype(&builder, load->value->type.element);
-    loaded = build_binary(&builder, OP_CAST, loaded, element);
-    loaded->name = normal->value->name;
-    region_replace_uses(normal->state->backward->body, load->value, loaded);
-}
+/* ---- the sum is 1 ---- */
 
 /// `x * (1 / t)` and `x / t` are x.
 static bool visit_factor(void *context, Op *op) {
@@ -341,24 +256,11 @@ static bool is_worth_it(Normalized *normal, Needed *after) {
     return !map_has_pointer(&after->values, normal->seed) && loads <= most;
 }
 
-typedef struct ForwardStores {
-    Arena *arena;
-    const Map *ours;
-    OpList found;
-} ForwardStores;
-
-static bool visit_store(void *context, Op *op) {
-    ForwardStores *stores = context;
-    if (store_is_of_forward(op, stores->ours)) LIST_PUSH(stores->arena, &stores->found, op);
-    return true;
-}
-
 /// What the forward stores is of its own shift: it is not stored again with another one.
 static void drop_stores(const Normalized *normal) {
-    ForwardStores stores = {.arena = normal->state->arena, .ours = normal->ours};
-    region_walk(normal->state->backward->body, visit_store, &stores);
-    for (LIST_EACH(int, i, stores.found)) {
-        Op *store = stores.found.items[i];
+    const OpList stores = stores_of_forward(normal->state, normal->ours);
+    for (LIST_EACH(int, i, stores)) {
+        Op *store = stores.items[i];
         if (value_depends_on(normal->state->arena, store->operands[1], normal->sum, NULL))
             op_remove(store);
     }
@@ -371,15 +273,15 @@ static bool load_all(Normalized *normal, const Needed *needed) {
                           .readers = &readers,
                           .needed = needed,
                           .ours = normal->ours};
-    LIST(WholeLoad) loads = {0};
+    LIST(StoredLoad) loads = {0};
     for (LIST_EACH(int, i, normal->equal)) {
-        WholeLoad load;
-        Value *value = normal->equal.items[i];
-        if (!plan_load(normal, &left, value, &load)) return false;
+        StoredLoad load;
+        if (!stored_load_plan(state, normal->store, &left, normal->equal.items[i], &load))
+            return false;
         LIST_PUSH(state->arena, &loads, load);
     }
     drop_stores(normal);
-    for (LIST_EACH(int, i, loads)) load_instead(normal, &loads.items[i]);
+    for (LIST_EACH(int, i, loads)) stored_load_make(state, &loads.items[i], normal->value->name);
     drop_sum(normal);
     return true;
 }
@@ -479,17 +381,16 @@ static void narrow_upstreams(const Differentiation *state, const Map *ours) {
 
 /// Does it for one store; false where there is none left.
 static bool load_one(Differentiation *state, const Map *ours) {
-    ForwardStores stores = {.arena = state->arena, .ours = ours};
-    region_walk(state->backward->body, visit_store, &stores);
-    for (LIST_EACH(int, i, stores.found))
-        if (try_store(state, stores.found.items[i], ours)) return true;
+    const OpList stores = stores_of_forward(state, ours);
+    for (LIST_EACH(int, i, stores))
+        if (try_store(state, stores.items[i], ours)) return true;
     return false;
 }
 
 void normalized_load(Differentiation *state, const Map *ours) {
     int count = 0;
     lanes_share_maximum(state, ours);
-    while (count < MOST_CANDIDATES && load_one(state, ours)) count++;
+    while (count < VALUES_MOST && load_one(state, ours)) count++;
     if (!count) return;
     function_share(state->backward);  // masks that are equal become one
     narrow_upstreams(state, ours);

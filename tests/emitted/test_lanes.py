@@ -58,7 +58,7 @@ def test_a_log_softmax_of_lanes_is_two_passes() -> None:
     assert "_tape" not in text
 
 
-# What a person would write for a cross entropy of such lanes that stores its log-sum-exp: nothing of it is computed again.
+# What a person would write for a cross entropy of such lanes that stores its log-sum-exp: nothing is computed again.
 CROSS_ENTROPY = """
     for start in range(0, V, BLOCK):
         offsets = start + lanes

@@ -201,7 +201,9 @@ def lanes_that_fall(x, y, n, BLOCK: tl.constexpr):
     for start in range(0, n, BLOCK):
         v = tl.load(x + row * n + start + lanes, mask=start + lanes < n, other=float("inf"))
         lower = tl.minimum(top, v)
-        total = tl.where(lower == -float("inf"), 0.0, total * tl.exp(lower - top) + tl.exp(lower - v))
+        total = tl.where(
+            lower == -float("inf"), 0.0, total * tl.exp(lower - top) + tl.exp(lower - v)
+        )
         top = lower
     of_all = tl.min(top)
     tl.store(y + row, of_all - tl.log(tl.sum(total * tl.exp(of_all - top))))

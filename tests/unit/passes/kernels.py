@@ -166,6 +166,26 @@ def run_online_softmax(x, w):
 
 
 @triton.jit
+def residual_norm(x, r, y, s, n, BLOCK: tl.constexpr):
+    """What it normalises is a sum, which it stores as well: its terms are not loaded again."""
+    row = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    a = tl.load(x + row * n + i, mask=i < n, other=0.0)
+    b = tl.load(r + row * n + i, mask=i < n, other=0.0)
+    total = a + b
+    tl.store(s + row * n + i, total, mask=i < n)
+    tl.store(y + row * n + i, total * tl.sum(total * total, axis=0), mask=i < n)
+
+
+def run_residual_norm(x, r):
+    rows, n = x.shape
+    y = torch.empty_like(x)
+    s = torch.empty_like(x)
+    residual_norm[(rows,)](x, r, y, s, n, BLOCK=16)
+    return y, s
+
+
+@triton.jit
 def carried_logarithm(x, y, n, BLOCK: tl.constexpr):
     """What the maximum scales is a sum, of which the loop carries the logarithm."""
     row = tl.program_id(0)

@@ -236,12 +236,27 @@ static bool operands_are_constexpr(const Op *op, int count) {
     return count > 0;
 }
 
+/// `x.item()` of a tile that has more than one element.
+static void say_many_elements(const Inference *inference) {
+    const Type type = infer_operand_type(inference, 0);
+    int64_t count = 1, dim;
+    for (int i = 0; type_has_elements(type) && i < type.rank; i++)
+        if (type.dims[i] && poly_is_constant(type.dims[i], &dim) && dim > count) count = dim;
+    if (count > 1)
+        infer_error(inference, DIAGNOSTIC_RESHAPE_SIZE,
+                    "`item` is for a tile of one element, and this has an axis of %lld",
+                    (long long)count);
+}
+
 /// The shape column; false where it cannot be known.
 static bool infer_column_shape(const Inference *inference, int data_count, int *rank,
                                const Poly **dims) {
     const Op *op = inference->op;
     *rank = 0;
-    if (op_rows[op->code].shape == SHAPE_SCALAR) return true;
+    if (op_rows[op->code].shape == SHAPE_SCALAR) {
+        if (op->code == OP_SCALAR_OF) say_many_elements(inference);
+        return true;
+    }
     int count = op_rows[op->code].shape == SHAPE_SAME ? 1 : data_count;
     for (int i = 0; i < count; i++) {
         const Value *operand = op->operands[i];

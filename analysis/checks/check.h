@@ -48,7 +48,8 @@ CheckKernel check_masks, check_masked_values, check_races, check_redundant_memor
     check_started_sums, check_launches, check_block_sizes, check_direct_calls, check_grids,
     check_launch_numbers, check_argument_kinds, check_instances, check_trials, check_steps,
     check_counted_lanes, check_running_values, check_configurations, check_totals, check_axes_apart,
-    check_shared_memory, check_launch_types, check_tuned_arguments, check_turns, check_companions;
+    check_shared_memory, check_launch_types, check_tuned_arguments, check_turns, check_companions,
+    check_kept_lanes;
 
 /// Ops that use `value`; empty where none.
 const Uses *check_uses(const Check *check, const Value *value);

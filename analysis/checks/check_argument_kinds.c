@@ -252,14 +252,22 @@ static Str name_of(const Source *source, const CheckedArgument *argument) {
     return is_plain ? node_text(source, argument->value) : (Str){0};
 }
 
-/// Whether a parameter is called as the variable is, but for capitals, underscores and what says that it is a pointer.
-static bool is_called(Str parameter, Str variable) {
+/// A parameter's name without what says that it is a pointer.
+static Str without_ending(Str parameter) {
     static const char *const endings[] = {"_ptr", "_ptrs", "_pointer", "ptr"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (str_ends(parameter, endings[i])) {
             parameter.size -= strlen(endings[i]);
             break;
         }
+    return parameter;
+}
+
+static int small_letter(char letter) { return tolower((unsigned char)letter); }
+
+/// Whether a parameter is called as the variable is, but for capitals, underscores and what says that it is a pointer.
+static bool is_called(Str parameter, Str variable) {
+    parameter = without_ending(parameter);
     size_t a = 0, b = 0;
     while (a < parameter.size || b < variable.size) {
         if (a < parameter.size && parameter.data[a] == '_') {
@@ -268,33 +276,80 @@ static bool is_called(Str parameter, Str variable) {
             b++;
         } else {
             if (a == parameter.size || b == variable.size ||
-                tolower((unsigned char)parameter.data[a++]) !=
-                    tolower((unsigned char)variable.data[b++]))
+                small_letter(parameter.data[a++]) != small_letter(variable.data[b++]))
                 return false;
         }
     }
-    return variable.size > 1;
+    return true;
 }
 
-/// Two variables whose names are those of each other's parameters. One letter is no name: `kernel(a, b)` may be launched for (b, a).
-static void check_crossed_names(Check *check, const LaunchSite *site,
-                                const CheckedArguments *arguments) {
+/// Whether a parameter of one letter is short for the variable: `W` for `weight`.
+static bool is_initial_of(Str parameter, Str variable) {
+    parameter = without_ending(parameter);
+    return parameter.size == 1 && variable.size > 2 &&
+           small_letter(parameter.data[0]) == small_letter(variable.data[0]);
+}
+
+/// Whether a parameter gets its name from the variable.
+static bool stands_for(Str parameter, Str variable) {
+    return is_called(parameter, variable) || is_initial_of(parameter, variable);
+}
+
+typedef struct CrossedNames {
+    int first, second;  // parameters
+    int count;          // such pairs
+    int others;         // parameters that get a variable of their own name
+} CrossedNames;
+
+/// Pairs of variables whose names are those of each other's parameters; with `by_letter` names of one letter, and letters for names, too.
+static CrossedNames find_crossed(const LaunchSite *site, const CheckedArguments *arguments,
+                                 bool by_letter) {
     const FunctionDefinition *kernel = site->kernel;
     const Source *source = kernel->module->source;
-    for (int p = 0; p < kernel->parameter_count && !arguments->has_splat; p++) {
-        Str first = name_of(source, arguments_find(kernel, arguments, p));
+    CrossedNames crossed = {.count = 0};
+    for (int p = 0; p < kernel->parameter_count; p++) {
+        const Str first = name_of(source, arguments_find(kernel, arguments, p));
+        const Str one = kernel->parameters[p].name;
+        crossed.others += first.size && stands_for(one, first);
         for (int q = p + 1; q < kernel->parameter_count && first.size; q++) {
-            const CheckedArgument *argument = arguments_find(kernel, arguments, q);
-            Str second = name_of(source, argument);
-            Str one = kernel->parameters[p].name, other = kernel->parameters[q].name;
-            if (!second.size || !is_called(one, second) || !is_called(other, first) ||
-                is_called(one, first) || is_called(other, second))
+            const Str second = name_of(source, arguments_find(kernel, arguments, q));
+            const Str other = kernel->parameters[q].name;
+            bool are_named = is_called(one, second) && is_called(other, first) && first.size > 1 &&
+                             second.size > 1;
+            bool are_letters = by_letter && stands_for(one, second) && stands_for(other, first);
+            if (!second.size || (!are_named && !are_letters) || stands_for(one, first) ||
+                stands_for(other, second))
                 continue;
-            check_report_at(check, DIAGNOSTIC_LAUNCH_UNLIKELY, node_range(source, argument->value),
-                            "%.*s gets `%.*s`, and %.*s gets `%.*s`: are they exchanged?",
-                            STR_ARGS(one), STR_ARGS(first), STR_ARGS(other), STR_ARGS(second));
+            if (!crossed.count++) {
+                crossed.first = p;
+                crossed.second = q;
+            }
         }
     }
+    return crossed;
+}
+
+/// Two variables whose names are those of each other's parameters. One letter is a name only where the launch keeps to names all along:
+/// `kernel(a, b)` may be launched for (b, a).
+static void check_crossed_names(Check *check, const LaunchSite *site,
+                                const CheckedArguments *arguments) {
+    enum { LEAST_OTHERS = 5 };
+    const FunctionDefinition *kernel = site->kernel;
+    const Source *source = kernel->module->source;
+    if (arguments->has_splat) return;
+    CrossedNames crossed = find_crossed(site, arguments, false);
+    if (!crossed.count) {
+        crossed = find_crossed(site, arguments, true);
+        if (crossed.count != 1 || crossed.others < LEAST_OTHERS) return;
+    }
+    const CheckedArgument *one = arguments_find(kernel, arguments, crossed.first);
+    const CheckedArgument *other = arguments_find(kernel, arguments, crossed.second);
+    const Str first = kernel->parameters[crossed.first].name;
+    const Str second = kernel->parameters[crossed.second].name;
+    check_report_at(check, DIAGNOSTIC_LAUNCH_UNLIKELY, node_range(source, other->value),
+                    "%.*s gets `%.*s`, and %.*s gets `%.*s`: are they exchanged?", STR_ARGS(first),
+                    STR_ARGS(name_of(source, one)), STR_ARGS(second),
+                    STR_ARGS(name_of(source, other)));
 }
 
 /* ---- floats into whole numbers ---- */

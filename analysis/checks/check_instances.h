@@ -68,6 +68,11 @@ bool check_was_said(const Check *check, Range range);
 
 /// A parameter that gets the buffer, or -1.
 int tried_parameter(const TriedLaunch *tried, int buffer);
+/// Whether the launch passes each of the sizes in some number, or counts programs by it: one that it does not speak of may have to be
+/// what the kernel takes it for.
+bool tried_speaks_of(const TriedLaunch *tried, const Leaves *sizes);
+/// Whether the launcher looks at all sizes of the buffer's tensor, or passes them on: in the number of elements of a new one, maybe.
+bool tried_knows_extent(const TriedLaunch *tried, int buffer, const Leaves *extent);
 /// What the programs of a trial read that nobody has written, or read again and again in place of the rest; said where `tells`.
 bool check_reads_of(Check *check, const TriedLaunch *tried, bool tells);
 

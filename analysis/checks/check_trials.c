@@ -52,6 +52,25 @@ int tried_parameter(const TriedLaunch *tried, int buffer) {
     return -1;
 }
 
+bool tried_speaks_of(const TriedLaunch *tried, const Leaves *sizes) {
+    Leaves spoken = {0};
+    for (int i = 0; i < tried->launch->argument_count; i++) {
+        leaves_add_argument(&spoken, tried->launch, i);
+        spoken.is_open = false;
+    }
+    for (int axis = 0; axis < tried->launch->grid_rank; axis++) {
+        leaves_add_grid(&spoken, tried->launch, axis);
+        spoken.is_open = false;
+    }
+    return leaves_are_among(tried->launch, sizes, &spoken);
+}
+
+bool tried_knows_extent(const TriedLaunch *tried, int buffer, const Leaves *extent) {
+    const ConcreteBuffer *memory = &tried->concrete->buffers.items[buffer];
+    return memory->is_extent_certain ||
+           (memory->contents == CONTENTS_INPUT && tried_speaks_of(tried, extent));
+}
+
 static Range grid_range(const TriedLaunch *tried) {
     const LaunchSite *site = tried->launch->site;
     return node_range(site->kernel->module->source, launch_grid(site).value);
@@ -123,33 +142,18 @@ static bool has_rows_of_its_own(const Check *check, const Op *access) {
     return false;
 }
 
-/// Whether the launch passes each of the sizes in some number, or counts programs by it: one that it does not speak of may have to be
-/// what the kernel takes it for.
-static bool are_spoken_of(const TriedLaunch *tried, const Leaves *sizes) {
-    Leaves spoken = {0};
-    for (int i = 0; i < tried->launch->argument_count; i++) {
-        leaves_add_argument(&spoken, tried->launch, i);
-        spoken.is_open = false;
-    }
-    for (int axis = 0; axis < tried->launch->grid_rank; axis++) {
-        leaves_add_grid(&spoken, tried->launch, axis);
-        spoken.is_open = false;
-    }
-    return leaves_are_among(tried->launch, sizes, &spoken);
-}
-
 static bool is_certainly_outside(Check *check, const TriedLaunch *tried, const TrialAccess *access,
                                  Leaves *extent) {
     if (!access->outside || access->buffer < 0) return false;
     int parameter = tried_parameter(tried, access->buffer);
     if (parameter < 0) return false;
     const ConcreteBuffer *memory = &tried->concrete->buffers.items[access->buffer];
-    if (!memory->is_extent_certain ||
-        (memory->contents != CONTENTS_INPUT && !launch_leaves(tried->launch, parameter)))
+    if (memory->contents != CONTENTS_INPUT && !launch_leaves(tried->launch, parameter))
         return false;
     *extent = leaves_of_extent(tried->launch, parameter);
+    if (!tried_knows_extent(tried, access->buffer, extent)) return false;
     bool is_given = memory->contents == CONTENTS_INPUT && has_rows_of_its_own(check, access->op);
-    if (is_given && !are_spoken_of(tried, extent)) return false;
+    if (is_given && !tried_speaks_of(tried, extent)) return false;
     // without a mask along some axis the author may count on whole blocks
     if ((access->wide & ~access->bounded) && tried->sizes != HOST_SIZES_WHOLE &&
         !are_bounded_elsewhere(check, tried, extent))

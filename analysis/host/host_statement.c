@@ -86,6 +86,18 @@ static void assign_pattern(Host *host, HostFrame *frame, SyntaxNode target,
     }
 }
 
+/// `sizes[-1] = n` of a list.
+static const HostValue *with_item(Host *host, const HostValue *list, const HostValue *key,
+                                  const HostValue *value) {
+    int64_t index;
+    if (!host_int(key, &index)) return host_unknown(host, "a list with an item that is not known");
+    if (index < 0) index += list->count;
+    if (index < 0 || index >= list->count) return host_unknown(host, "an index out of range");
+    const HostValue **items = ARENA_ARRAY(host->arena, const HostValue *, list->count);
+    for (int i = 0; i < list->count; i++) items[i] = i == index ? value : list->items[i];
+    return host_sequence(host, items, list->count);
+}
+
 void host_assign(Host *host, HostFrame *frame, SyntaxNode target, const HostValue *value) {
     const Source *source = frame->module->source;
     switch (node_kind(target)) {
@@ -122,6 +134,8 @@ void host_assign(Host *host, HostFrame *frame, SyntaxNode target, const HostValu
         host_note_written(object);
         const HostValue *key = host_evaluate(host, frame, node_field(target, "subscript"));
         Str text = STR("");
+        if (object->kind == HOST_SEQUENCE && node_kind(holder) == SYNTAX_IDENTIFIER)
+            set_name(frame, node_text(source, holder), with_item(host, object, key, value));
         if (object->kind != HOST_DICTIONARY || !host_key(host, key, &text) ||
             node_kind(holder) != SYNTAX_IDENTIFIER)
             break;  // elements of tensors are not followed

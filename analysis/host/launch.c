@@ -152,13 +152,12 @@ static const HostInput *tensor_of_sizes(const HostValue *value) {
     return tensor;
 }
 
-/// `x.shape[1] % n == 0` says what `n` may be: it is as much the tensor's as its sizes are.
+/// `x.shape[1] % n == 0` says what `n` may be, and so does `x.shape[1] // n`: it is as much the tensor's as its sizes are.
 static void note_divisors(Host *host) {
     for (int i = 0; i < host->constraints.count; i++) {
         const HostConstraint *constraint = &host->constraints.items[i];
         const HostValue *equal = constraint->condition;
-        if (!constraint->want || constraint->weight < HOST_MUST || equal->kind != HOST_OPERATION ||
-            equal->operation != HOST_OP_EQUAL)
+        if (!constraint->want || equal->kind != HOST_OPERATION || equal->operation != HOST_OP_EQUAL)
             continue;
         const HostValue *rest = equal->items[0], *zero = equal->items[1];
         bool is_rest = rest->kind == HOST_OPERATION && rest->operation == HOST_OP_MODULO &&

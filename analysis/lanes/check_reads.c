@@ -74,6 +74,14 @@ static bool are_those_of(const TriedLaunch *tried, const Leaves *leaves, const L
            leaves_are_among(tried->launch, extent, leaves);
 }
 
+/// Whether a load before this one reads of the same buffer.
+static bool is_read_before(const TriedLaunch *tried, const TrialAccess *access) {
+    const TrialAccess *first = tried->trial->accesses.items;
+    while (first != access && (first->op->code != OP_LOAD || first->buffer != access->buffer))
+        first++;
+    return first != access;
+}
+
 /// As many elements are read as there are, and still not all: something other than their number is wrong.
 static bool check_reread(Check *check, const TriedLaunch *tried, const TrialAccess *access,
                          bool tells) {
@@ -82,13 +90,13 @@ static bool check_reread(Check *check, const TriedLaunch *tried, const TrialAcce
     const ConcreteBuffer *memory = &tried->concrete->buffers.items[access->buffer];
     int64_t numel = memory->numel;
     enum { FEWEST = 64 };
-    if (memory->contents != CONTENTS_INPUT || !memory->is_extent_certain || numel < FEWEST ||
-        !is_whole(tried, parameter, numel))
+    if (memory->contents != CONTENTS_INPUT || numel < FEWEST || !is_whole(tried, parameter, numel))
         return false;
     ReadCount reads = reads_of(check->arena, tried, access->buffer);
     bool is_exact = access->inside == numel || reads.elements == numel;
-    if (reads.is_open || !is_exact || reads.distinct * 4 > numel * 3) return false;
+    if (reads.is_open || !is_exact || reads.distinct * 8 > numel * 7) return false;
     Leaves extent = leaves_of_extent(tried->launch, parameter), leaves = {0};
+    if (!tried_knows_extent(tried, access->buffer, &extent)) return false;
     leaves_add_access(&leaves, tried->launch, check->function, access->op);
     if (!are_those_of(tried, &leaves, &extent)) {
         // a size that the address does not have may count the programs
@@ -97,11 +105,19 @@ static bool check_reread(Check *check, const TriedLaunch *tried, const TrialAcce
         if (!are_those_of(tried, &leaves, &extent)) return false;
     }
     if (!tells) return true;
+    // what several loads read together is said at the first one
+    if (access->inside != numel && is_read_before(tried, access)) return true;
     Diagnostic *said = check_report(
         check, DIAGNOSTIC_NEVER_READ, access->op,
         "%lld elements of %s are read, as many as it has, but only %lld different ones, with %s",
         (long long)numel, check->function->parameters[parameter].name, (long long)reads.distinct,
         leaves_print(check->arena, &extent));
+    for (LIST_EACH(int, i, tried->trial->accesses)) {
+        const TrialAccess *other = &tried->trial->accesses.items[i];
+        if (access->inside != numel && other != access && other->op->code == OP_LOAD &&
+            other->buffer == access->buffer)
+            check_relate(check, said, other->op, "read here, too");
+    }
     launch_relate(check, said, tried);
     return true;
 }

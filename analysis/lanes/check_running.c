@@ -1,4 +1,4 @@
-// Values that a loop keeps: maxima that are never assigned, sums of exponentials that nothing brings to the new maximum.
+// Values that a loop keeps: maxima that are never assigned or begin at 0, sums of exponentials that nothing brings to one maximum.
 #include <math.h>
 
 #include "analysis/checks/check.h"
@@ -79,10 +79,106 @@ static void check_sums_of(Check *check, const Op *loop) {
     }
 }
 
+/* ---- maxima that begin at 0 ---- */
+
+static bool begins_at_zero(const Value *value) {
+    double number;
+    if (value && value->op && value->op->code == OP_FULL) value = check_operand(value->op, "value");
+    return value && value_is_number(value, &number) && number == 0;
+}
+
+/// Whether some number that the loop carries begins at another one than 0: in a softmax with one more term, a sum begins at 1.
+static bool has_other_start(const Op *loop) {
+    for (int i = 3; i < loop->operand_count; i++) {
+        const Value *value = loop->operands[i];
+        double number;
+        if (value && value->op && value->op->code == OP_FULL)
+            value = check_operand(value->op, "value");
+        if (value && value_is_number(value, &number) && number != 0) return true;
+        if (value && !value->constant && value->type.kind == TYPE_NUMBER) return true;
+    }
+    return false;
+}
+
+/// `exp(x - new)` of what `new` is the maximum of: then 0 is one of the exponents.
+static void check_maximum_start(Check *check, const Op *loop, const Op *op) {
+    Value *exponential = op->results[0];
+    if (!is_relative_exponential(loop, exponential)) return;
+    const Op *difference = check_strip(op->operands[0])->op;
+    const Op *maximum = check_strip(difference->operands[1])->op;
+    const Region *body = loop->regions[0];
+    for (int i = 3; i < loop->operand_count; i++) {
+        const Value *before = body->arguments[i - 2];
+        bool is_carried = check_strip(maximum->operands[0]) == before ||
+                          check_strip(maximum->operands[1]) == before;
+        const Value *start = check_strip(loop->operands[i]);
+        bool rescales = check_strip(difference->operands[0]) == before;
+        if (!is_carried || rescales || !begins_at_zero(start) || has_other_start(loop)) continue;
+        Diagnostic *said = check_report(
+            check, DIAGNOSTIC_MAXIMUM_START, start->op ? start->op : maximum,
+            "the running maximum %s begins at 0: of a row whose numbers are far below 0 all "
+            "exponentials are 0; begin at `-float(\"inf\")`",
+            before->name ? before->name : "");
+        check_relate(check, said, start->op ? maximum : loop,
+                     start->op ? "the maximum" : "the loop");
+    }
+}
+
+/* ---- lanes with maxima of their own ---- */
+
+/// Whether the loop multiplies what it carries as `sum` by `exp(old - new)` of a running maximum with the same lanes.
+static bool is_rescaled_by_lane(Check *check, const Op *loop, const Value *sum) {
+    const Uses *uses = check_uses(check, sum);
+    for (LIST_EACH(int, i, uses->list)) {
+        const Op *product = uses->list.items[i];
+        if (product->code != OP_MUL || product->parent != loop->regions[0]) continue;
+        const Value *factor = check_strip(product->operands[product->operands[0] == sum]);
+        const Op *exponential = factor ? factor->op : NULL;
+        if (!exponential || (exponential->code != OP_EXP && exponential->code != OP_EXP2)) continue;
+        const Value *exponent = check_strip(exponential->operands[0]);
+        const Op *difference = exponent ? exponent->op : NULL;
+        if (!difference || difference->code != OP_SUB ||
+            !is_running_maximum(loop, check_strip(difference->operands[1])))
+            continue;
+        const Type lanes = check_strip(difference->operands[1])->type;
+        bool are_same = lanes.rank == sum->type.rank;
+        for (int k = 0; are_same && k < lanes.rank; k++)
+            are_same =
+                lanes.dims[k] && sum->type.dims[k] && poly_equal(lanes.dims[k], sum->type.dims[k]);
+        if (are_same && lanes.rank) return true;
+    }
+    return false;
+}
+
+/// `tl.sum(z)` behind a loop that kept a maximum for each lane.
+static void check_sum_of_lanes(Check *check, const Op *loop) {
+    for (int i = 0; i < loop->result_count; i++) {
+        const Value *result = loop->results[i];
+        const Uses *uses = check_uses(check, result);
+        for (LIST_EACH(int, k, uses->list)) {
+            const Op *sum = uses->list.items[k];
+            if (sum->code != OP_SUM || sum->operands[0] != result ||
+                !is_rescaled_by_lane(check, loop, loop->regions[0]->arguments[i + 1]))
+                continue;
+            Diagnostic *said = check_report(
+                check, DIAGNOSTIC_SUM_NOT_RESCALED, sum,
+                "each lane of %s is relative to a maximum of its own: multiply it by `exp(maximum "
+                "- largest maximum)` before this sum",
+                check_name(check, result));
+            check_relate(check, said, loop, "the loop");
+        }
+    }
+}
+
 void check_running_values(Check *check) {
     for (LIST_EACH(int, i, check->ops)) {
         const Op *op = check->ops.items[i];
         check_extreme(check, op);
-        if (op->code == OP_FOR) check_sums_of(check, op);
+        const Op *outer = op->parent->parent;
+        if (outer && outer->code == OP_FOR && !op->call && op->result_count == 1)
+            check_maximum_start(check, outer, op);
+        if (op->code != OP_FOR) continue;
+        check_sums_of(check, op);
+        check_sum_of_lanes(check, op);
     }
 }

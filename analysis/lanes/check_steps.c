@@ -310,6 +310,27 @@ static void tell_other_block(Check *check, const Access *access, const Op *loop,
     check_relate(check, said, loop, "the loop");
 }
 
+/// Whether `part` is `whole // 2`, or another share of it.
+static bool is_part_of(Check *check, const Poly *part, const Poly *whole) {
+    bool is_atom = part->count == 1 && part->terms[0].atom_count == 1;
+    const Op *quotient = is_atom ? part->terms[0].atoms[0]->op : NULL;
+    int64_t by;
+    return quotient && quotient->code == OP_FLOORDIV && part->terms[0].coefficient == 1 &&
+           value_is_int(quotient->operands[1], &by) && by > 1 &&
+           poly_equal(value_poly(check->arena, quotient->operands[0]), whole);
+}
+
+/// The mask goes on by the tile, and the pointer by a share of it.
+static void tell_part(Check *check, const Access *access, const Op *compared, const Poly *wanted,
+                      const Poly *by) {
+    Diagnostic *said = check_report(
+        check, DIAGNOSTIC_LOOP_STEP, access->op,
+        "in each iteration the mask goes on by a tile, which is %s in memory, and the pointer by "
+        "%s: elements are taken more than once, and others left out",
+        poly_print(check->arena, wanted), poly_print(check->arena, by));
+    check_relate(check, said, compared, "the mask");
+}
+
 /// The access goes through a pointer that the loop moves by tiles, and its mask goes on by the loop's step.
 static void check_moved_pointer(Check *check, const Access *access, const Op *loop) {
     const Value *pointer = access->op->operands[0], *mask = access->mask;
@@ -330,10 +351,11 @@ static void check_moved_pointer(Check *check, const Access *access, const Op *lo
         if (!read_moving(check, parts.compared[i], parts.outer[i], tile.rank, &bound)) continue;
         const Poly *moves = moved_by(check, loop, bound.base), *length = tile.dims[bound.axis];
         const Poly *rows = moves ? poly_divide_exact(check->arena, moves, bound.lane) : NULL;
-        if (!rows || poly_is_zero(rows) || !is_known_when_compiled(rows) || !length ||
-            poly_equal(rows, length) ||
-            !poly_equal(by, poly_multiply(check->arena, length, from.lane[bound.axis])))
-            continue;
+        if (!rows || poly_is_zero(rows) || !is_known_when_compiled(rows) || !length) continue;
+        const Poly *wanted = poly_multiply(check->arena, length, from.lane[bound.axis]);
+        if (poly_equal(rows, length) && is_part_of(check, by, wanted))
+            tell_part(check, access, parts.compared[i], wanted, by);
+        if (poly_equal(rows, length) || !poly_equal(by, wanted)) continue;
         tell_other_block(check, access, loop, parts.compared[i], length, rows);
     }
 }

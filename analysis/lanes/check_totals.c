@@ -43,6 +43,41 @@ static void check_last_kept(Check *check, const Op *loop) {
     }
 }
 
+/* ---- the last iteration beside a scan ---- */
+
+/// Whether the tile is what a scan runs along that is added to the carried value.
+static bool continues_scan(Check *check, const Value *carried, const Value *tile) {
+    const Uses *uses = check_uses(check, carried);
+    for (LIST_EACH(int, i, uses->list)) {
+        const Op *add = uses->list.items[i];
+        if (add->code != OP_ADD) continue;
+        const Value *other = check_strip(add->operands[check_strip(add->operands[0]) == carried]);
+        const Op *scan = other ? other->op : NULL;
+        bool scans = scan && (scan->code == OP_CUMSUM || scan->code == OP_ASSOCIATIVE_SCAN);
+        if (scans && check_strip(scan->operands[0]) == tile) return true;
+    }
+    return false;
+}
+
+/// `total + tl.cumsum(x)`, and then `total = tl.sum(x)`: what came before the last block is lost.
+static void check_forgotten_total(Check *check, const Op *loop) {
+    const Region *body = loop->regions[0];
+    const Op *yield = region_terminator(body);
+    for (int i = 0; yield && i < yield->operand_count && i + 3 < loop->operand_count; i++) {
+        const Value *argument = body->arguments[i + 1], *next = check_strip(yield->operands[i]);
+        const Op *sum = next ? next->op : NULL;
+        if (!sum || sum->code != OP_SUM || sum->parent != body ||
+            !continues_scan(check, argument, check_strip(sum->operands[0])))
+            continue;
+        const char *name = argument->name ? argument->name : loop->results[i]->name;
+        Diagnostic *said = check_report(
+            check, DIAGNOSTIC_LAST_ITERATION_ONLY, sum,
+            "%s continues the scan, and becomes the sum of this block alone: add to it with `+=`",
+            name ? name : "what is added");
+        check_relate(check, said, loop, "the loop");
+    }
+}
+
 /* ---- one element too many ---- */
 
 /// What an index changes by along its only axis; NULL where it has none or several.
@@ -139,7 +174,10 @@ void check_totals(Check *check) {
     for (LIST_EACH(int, i, check->ops)) {
         const Op *op = check->ops.items[i];
         if (op->call) continue;
-        if (op->code == OP_FOR) check_last_kept(check, op);
+        if (op->code == OP_FOR) {
+            check_last_kept(check, op);
+            check_forgotten_total(check, op);
+        }
         if (op->code == OP_LE) check_inclusive(check, op);
         if (op->code == OP_DIV) check_mean(check, op);
     }

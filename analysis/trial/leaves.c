@@ -145,11 +145,19 @@ static bool have_open_ranks(const Leaves *leaves) {
     return false;
 }
 
+/// Whether the launcher names all axes that were taken from the end, `x.shape[-2]` and `x.shape[-1]`: none stands for those before.
+static bool is_named_from_end(const HostInput *input) {
+    unsigned all = (1U << input->rank) - 1;
+    return input->rank > 1 && !input->sizes_from_front && (input->sizes_from_end & all) == all;
+}
+
 /// Whether some are of a tensor that may have further axes by the launcher's own words: `*rest, n = x.shape`.
 static bool have_rests(const Leaves *leaves) {
     for (int i = 0; i < leaves->count; i++) {
         const HostInput *input = leaves->items[i]->input;
-        if (!input->is_rank_certain && (input->has_rest || has_axis_twice(input))) return true;
+        if (!input->is_rank_certain &&
+            (input->has_rest || has_axis_twice(input) || is_named_from_end(input)))
+            return true;
     }
     return false;
 }

@@ -22,6 +22,7 @@ RELATED = (
     "the loop",
     "before the loop",
     "the address",
+    "read here, too",
     "another axis is asked for",
     "0 in all programs: the grid does not have this axis",
 )

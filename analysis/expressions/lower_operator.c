@@ -5,6 +5,7 @@
 #include "analysis/expressions/lower_expression.h"
 #include "analysis/frames/conditions.h"
 #include "analysis/frames/tuples.h"
+#include "analysis/module/module_scope.h"
 #include "analysis/syntax/syntax_nodes.h"
 
 // --- Operators
@@ -261,10 +262,37 @@ static Value *lower_compare(Lowering *lowering, Str symbol, Value *left, Value *
     return lower_operator(lowering, symbol, left, right, node);
 }
 
+/// `x.dtype`, `x.type.element_ty`: a type of Triton's.
+static bool is_own_type(const Lowering *lowering, SyntaxNode node) {
+    if (node_kind(node) != SYNTAX_ATTRIBUTE) return false;
+    Str name = lowering_text(lowering, node_field(node, "attribute"));
+    return str_is(name, "dtype") || str_is(name, "element_ty");
+}
+
+/// `torch.float16`: a type of PyTorch's. Whoever passes one for a constexpr may compare that with another.
+static bool is_torch_type(const Lowering *lowering, SyntaxNode node) {
+    if (node_kind(node) != SYNTAX_ATTRIBUTE) return false;
+    ScopeEntry entry = scope_of_expression(lowering->arena, lowering->frame->module, node);
+    if (entry.kind != SCOPE_EXTERNAL || !str_starts(entry.dotted, "torch.")) return false;
+    Str name = {entry.dotted.data + 6, entry.dotted.size - 6};
+    return dtype_from_name(name) != DTYPE_UNKNOWN || str_starts(name, "float8_") ||
+           str_is(name, "half") || str_is(name, "float") || str_is(name, "double");
+}
+
+/// No type of Triton's is one of PyTorch's. NULL: the operands are something else.
+static Value *compare_types(Lowering *lowering, Str symbol, SyntaxNode left, SyntaxNode right) {
+    bool is_equal = str_is(symbol, "=="), is_unequal = str_is(symbol, "!=");
+    bool are_foreign = (is_own_type(lowering, left) && is_torch_type(lowering, right)) ||
+                       (is_torch_type(lowering, left) && is_own_type(lowering, right));
+    if (!are_foreign || (!is_equal && !is_unequal)) return NULL;
+    return build_bool(&lowering->builder, is_unequal);
+}
+
 Value *lower_comparison(Lowering *lowering, SyntaxNode node) {
     // Operands and operators alternate; `is not` is two tokens, or one, by grammar version.
     Value *result = NULL;
     Value *left = NULL;
+    SyntaxNode former_operand = {0};
     Str symbol = {"", 0};
     SyntaxNode *children;
     int count = node_all_children(lowering->arena, node, &children);
@@ -282,11 +310,13 @@ Value *lower_comparison(Lowering *lowering, SyntaxNode node) {
         Value *right = lower_value(lowering, child);
         if (left && symbol.size) {
             Range former = lowering_at(lowering, node);
-            Value *one = lower_compare(lowering, symbol, left, right, node);
+            Value *one = compare_types(lowering, symbol, former_operand, child);
+            if (!one) one = lower_compare(lowering, symbol, left, right, node);
             result = result ? build_binary(&lowering->builder, OP_LOGICAL_AND, result, one) : one;
             lowering->builder.range = former;
         }
         left = right;
+        former_operand = child;
         symbol = (Str){"", 0};
     }
     return result ? result : lowering_silent(lowering, "an unfinished comparison");

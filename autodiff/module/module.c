@@ -13,6 +13,7 @@
 #include "autodiff/module/helpers.h"
 #include "autodiff/module/hoist.h"
 #include "autodiff/module/module_launchers.h"
+#include "autodiff/module/repeated_imports.h"
 #include "autodiff/plan/launch_plan.h"
 #include "autodiff/plan/wrappers.h"
 #include "autodiff/primal/scalars.h"
@@ -79,10 +80,12 @@ static void write_items(ModuleWriter *writer, Buffer *out) {
         Item *item = &writer->items.items[i];
         if (!item->is_included || item->is_future) continue;
         const char *launcher = launcher_text_of(writer, item);
+        Str own = import_without_repeats(writer->arena, writer->module->source, &writer->items, i);
+        if (!own.size) continue;
         bool is_definition = item_is_definition(item), is_import = item_is_import(item);
         bool is_apart = is_definition || after_definition || (after_import && !is_import);
         buffer_puts(out, is_apart ? "\n\n" : "");
-        Str text = launcher ? str_from(launcher) : source_slice(item->range);
+        Str text = launcher ? str_from(launcher) : own;
         bool is_kernel = item->function && item->function->is_jit;
         if (is_definition && !is_kernel)
             text = str_from(host_guards_text(writer->arena, str_dup(writer->arena, text)));

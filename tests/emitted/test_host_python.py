@@ -460,9 +460,7 @@ TUNED_BY_BUCKET = {
 
 
 @pytest.mark.parametrize("way", TUNED_BY_BUCKET)
-def test_a_key_that_the_kernel_does_not_read(
-    way: str, tmp_path: Path, interpreter: Worker
-) -> None:
+def test_a_key_that_the_kernel_does_not_read(way: str, tmp_path: Path, interpreter: Worker) -> None:
     """Triton refuses a tuner whose key is no parameter of its kernel."""
     launcher = """
 
@@ -663,3 +661,50 @@ class Layer:
     assert f"`scales` launches `square` with gradients, without `torch.{mode}()`" in said[0]
     assert "`Layer` is not in the written module: it launches under torch.no_grad" in said[1]
     assert "def scales(x)" in run.stdout and "class Layer" not in run.stdout
+
+
+JOINED = """import math
+from typing import Optional, List
+import torch
+import triton, triton.language as tl
+from torch import Tensor
+
+
+{square}
+def size(x: Tensor) -> Optional[int]:
+    return math.prod(x.shape)
+
+
+import torch
+import triton
+import triton.language as tl
+from typing import Optional, Tuple as Pair
+from torch import Tensor
+{between}import math
+
+
+def run(x: Tensor) -> Optional[Pair]:
+    o = torch.empty_like(x)
+    square[(1,)](o, x, math.floor(size(x)), BLOCK=16)
+    return o
+"""
+
+
+def test_a_file_that_was_put_together_imports_each_name_once(
+    tmp_path: Path, interpreter: Worker
+) -> None:
+    """The second files' imports are left out, but for what is new, or was bound to something else since."""
+    text = written(tmp_path, JOINED.format(square=kernel(), between=""))
+    imports = [line for line in text.splitlines() if line.startswith(("import ", "from "))]
+    assert imports == [
+        "import math",
+        "from typing import Optional, List",
+        "import torch",
+        "import triton, triton.language as tl",
+        "from torch import Tensor",
+        "from typing import Tuple as Pair",
+    ]
+    assert not undefined(text, tmp_path)
+    assert gradient_of(text, "run", interpreter) == pytest.approx(np.arange(1, 8) / 5)
+    text = written(tmp_path, JOINED.format(square=kernel(), between="math = None\n"))
+    assert text.count("import math") == 2

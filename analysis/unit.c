@@ -214,7 +214,12 @@ static bool launches_are_equal(const UnitUpdate *update, const FunctionDefinitio
                update->before->launches.items[at].kernel != before)
             at++;
         if (at == update->before->launches.count) return false;
-        if (update->before->launches.items[at++].call.id != site->call.id) return false;
+        const LaunchSite *former = &update->before->launches.items[at++];
+        if (former->call.id != site->call.id || former->chosen.count != site->chosen.count ||
+            former->is_bare != site->is_bare)
+            return false;
+        for (LIST_EACH(int, k, site->chosen))
+            if (former->chosen.items[k].id != site->chosen.items[k].id) return false;
     }
     for (; at < update->before->launches.count; at++)
         if (update->before->launches.items[at].kernel == before) return false;

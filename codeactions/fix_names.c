@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "analysis/addresses/affine.h"
+#include "analysis/module/module_launch.h"
 #include "analysis/module/module_scope.h"
 #include "analysis/syntax/syntax_nodes.h"
 #include "codeactions/fix.h"
@@ -171,6 +172,7 @@ void apply_rename_keyword(Fix *fix) {
 static const FunctionDefinition *kernel_of_place(const Fix *fix) {
     const Module *module = fix->snapshot->module;
     for (LIST_EACH(int, i, module->launches)) {
+        if (launch_has_several(module, &module->launches.items[i])) continue;
         Range range = snapshot_range(fix->snapshot, module->launches.items[i].range);
         if (range.start <= fix->range.start && fix->range.end <= range.end)
             return module->launches.items[i].kernel;

@@ -310,6 +310,7 @@ static int find_launch(LaunchEdit *edit) {
     int count = 0;
     for (LIST_EACH(int, i, module->launches)) {
         if (module->launches.items[i].kernel != edit->fix.kernel->definition) continue;
+        if (module->launches.items[i].chosen.count) continue;  // others are launched there, too
         edit->site = &module->launches.items[i];
         count++;
     }

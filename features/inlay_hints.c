@@ -1,4 +1,5 @@
 // Shapes and types beside names, where they say something that the text does not.
+#include "analysis/module/module_launch.h"
 #include "analysis/syntax/syntax_nodes.h"
 #include "features/describe/describe.h"
 #include "features/features.h"
@@ -165,6 +166,7 @@ static void hint_launches(HintWriter *writer) {
     const Module *module = writer->names->snapshot->module;
     for (LIST_EACH(int, i, module->launches)) {
         const LaunchSite *site = &module->launches.items[i];
+        if (launch_has_several(module, site)) continue;  // of which parameters?
         Range range = snapshot_range(writer->names->snapshot, site->range);
         if (range.start < writer->end && writer->start <= range.end)
             launch_walk(writer->names, site, hint_argument, writer);

@@ -298,8 +298,9 @@ Instances instances_find(Check *check) {
     for (int i = 0; i < (is_launched ? module->launches.count : 1); i++) {
         const LaunchSite *site = is_launched ? &module->launches.items[i] : NULL;
         if (site && site->kernel != kernel) continue;
-        if (!reading.is_tuned && site) add_instance(&reading, site, NULL);
-        for (LIST_EACH(int, k, reading.configurations))
+        bool is_bare = site && site->is_bare;  // it is launched in none of the configurations
+        if ((!reading.is_tuned || is_bare) && site) add_instance(&reading, site, NULL);
+        for (int k = 0; !is_bare && k < reading.configurations.count; k++)
             add_instance(&reading, site, &reading.configurations.items[k]);
     }
     // other files may launch it with other numbers

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/host/launch.h"
+#include "analysis/module/module_launch.h"
 #include "analysis/module/module_scope.h"
 #include "analysis/syntax/syntax_nodes.h"
 
@@ -27,6 +28,14 @@ static bool is_tuned(const FunctionDefinition *definition, Str name) {
 
 /* ---- arguments ---- */
 
+/// What the kernel of a launch is called in messages: by its name, where the call may launch others.
+static const char *kernel_told(const Check *check, const LaunchSite *site) {
+    const FunctionDefinition *kernel = site->kernel;
+    return launch_has_several(kernel->module, site)
+               ? arena_printf(check->arena, "`%.*s`", STR_ARGS(kernel->name))
+               : "the kernel";
+}
+
 static void check_missing(Check *check, const LaunchSite *site, const CheckedArguments *arguments) {
     const FunctionDefinition *kernel = site->kernel;
     for (int i = 0; i < kernel->parameter_count && !arguments->has_splat; i++) {
@@ -38,7 +47,10 @@ static void check_missing(Check *check, const LaunchSite *site, const CheckedArg
         // Configurations may be made by code that was not followed.
         if ((kernel->is_autotuned || kernel->has_heuristics) && parameter->is_constexpr) continue;
         check_report_at(check, DIAGNOSTIC_LAUNCH_ARGUMENTS, site->range,
-                        "the launch gives no value for parameter %.*s", STR_ARGS(parameter->name));
+                        "the launch gives no value for parameter %.*s%s%s",
+                        STR_ARGS(parameter->name),
+                        launch_has_several(kernel->module, site) ? " of " : "",
+                        launch_has_several(kernel->module, site) ? kernel_told(check, site) : "");
         return;
     }
 }
@@ -53,24 +65,27 @@ static void check_keywords(Check *check, const LaunchSite *site, const Source *s
         if (!argument->keyword.size) {
             if (++positional > kernel->parameter_count && !arguments->has_splat)
                 check_report_at(check, DIAGNOSTIC_LAUNCH_ARGUMENTS, range,
-                                "the kernel has only %d parameter%s", kernel->parameter_count,
-                                kernel->parameter_count == 1 ? "" : "s");
+                                "%s has only %d parameter%s", kernel_told(check, site),
+                                kernel->parameter_count, kernel->parameter_count == 1 ? "" : "s");
             continue;
         }
         int parameter = definition_parameter(kernel, argument->keyword);
         if (parameter >= 0 && parameter < positional && !arguments->has_splat)
             check_report_at(check, DIAGNOSTIC_LAUNCH_ARGUMENTS, range,
-                            "%.*s is given twice: it is also argument %d",
-                            STR_ARGS(argument->keyword), parameter + 1);
+                            "%.*s is given twice: it is also argument %d%s",
+                            STR_ARGS(argument->keyword), parameter + 1,
+                            launch_has_several(kernel->module, site)
+                                ? arena_printf(check->arena, " of %s", kernel_told(check, site))
+                                : "");
         if (parameter >= 0 || launch_option_is_known(argument->keyword)) continue;
         const char *nearest = NULL;
         for (int p = 0; p < kernel->parameter_count && !nearest; p++)
             if (str_distance(kernel->parameters[p].name, argument->keyword) <= 2)
                 nearest = str_dup(check->arena, kernel->parameters[p].name);
         check_report_at(check, DIAGNOSTIC_LAUNCH_UNKNOWN_KEYWORD, range,
-                        "the kernel has no parameter %.*s%s%s%s", STR_ARGS(argument->keyword),
-                        nearest ? ": did you mean " : "", nearest ? nearest : "",
-                        nearest ? "?" : "");
+                        "%s has no parameter %.*s%s%s%s", kernel_told(check, site),
+                        STR_ARGS(argument->keyword), nearest ? ": did you mean " : "",
+                        nearest ? nearest : "", nearest ? "?" : "");
     }
 }
 

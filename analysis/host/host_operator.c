@@ -2,6 +2,7 @@
 #include "analysis/host/host_operator.h"
 
 #include "analysis/host/host_expression.h"
+#include "analysis/host/host_statement.h"
 #include "analysis/host/host_tensor.h"
 #include "analysis/host_values/host.h"
 #include "analysis/host_values/host_input.h"
@@ -231,6 +232,14 @@ const HostValue *host_conditional(Host *host, HostFrame *frame, SyntaxNode node)
     if (!known && condition->kind == HOST_INPUT && condition->input->kind == INPUT_UNDECIDED) {
         host_decide(host, condition->input, INPUT_BOOL);
         truth = condition->input->constant.integer != 0;
+    }
+    for (int side = 0; side <= 2; side += 2) {
+        if (!host_contains_choice(host, frame, parts[side])) continue;
+        truth = side == 0;
+        host_require(host,
+                     condition->kind == HOST_INPUT ? host_input_value(host, condition->input)
+                                                   : condition,
+                     truth, HOST_MUST);
     }
     const HostValue *value = host_evaluate(host, frame, parts[truth ? 0 : 2]);
     if (!host_call_allocates(frame->module->source, parts[truth ? 2 : 0])) host_note_written(value);

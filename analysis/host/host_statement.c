@@ -34,6 +34,45 @@ bool host_contains_site(const Host *host, const HostFrame *frame, SyntaxNode nod
     return range.start <= site.start && site.end <= range.end;
 }
 
+bool host_contains_choice(const Host *host, const HostFrame *frame, SyntaxNode node) {
+    if (frame->module != host->module || node_is_null(node)) return false;
+    Range range = node_range(frame->module->source, node);
+    for (LIST_EACH(int, i, host->site->chosen)) {
+        Range choice = node_range(frame->module->source, host->site->chosen.items[i]);
+        if (range.start <= choice.start && choice.end <= range.end) return true;
+    }
+    return false;
+}
+
+/// Whether the launch, or the choice of its kernel, is in there.
+static bool leads_to_site(const Host *host, const HostFrame *frame, SyntaxNode node) {
+    return host_contains_site(host, frame, node) || host_contains_choice(host, frame, node);
+}
+
+typedef struct KernelAssignment {
+    const Source *source;
+    Str name;
+    bool is_found;
+} KernelAssignment;
+
+static bool visit_choice(void *context, SyntaxNode node) {
+    KernelAssignment *search = context;
+    search->is_found |=
+        node_kind(node) == SYNTAX_ASSIGNMENT &&
+        str_equal(node_text(search->source, node_field(node, "left")), search->name);
+    return !search->is_found;
+}
+
+/// Whether another kernel is chosen there for the launch.
+static bool chooses_another(const Host *host, const HostFrame *frame, SyntaxNode branch) {
+    if (!host->site->chosen.count || frame->module != host->module) return false;
+    SyntaxNode callee = node_field(host->site->subscript, "value");
+    KernelAssignment search = {frame->module->source, node_text(frame->module->source, callee),
+                               false};
+    syntax_walk(branch, visit_choice, &search);
+    return search.is_found && !host_contains_choice(host, frame, branch);
+}
+
 static void set_name(HostFrame *frame, Str name, const HostValue *value) {
     map_set(&frame->names, name, (void *)(uintptr_t)value);
 }
@@ -233,9 +272,9 @@ static bool decide_condition(Host *host, HostFrame *frame, SyntaxNode condition_
     }
     bool known = false, truth = host_truth(condition, &known);
     bool wanted = truth, forced = false;
-    if (host_contains_site(host, frame, branch))
+    if (leads_to_site(host, frame, branch))
         wanted = true, forced = true;
-    else if (rest_has_site)
+    else if (rest_has_site || chooses_another(host, frame, branch))
         wanted = false, forced = true;
     else if (always_raises(host, branch) || (frame->is_on_path && always_leaves(host, branch)))
         wanted = false, forced = true;
@@ -275,7 +314,7 @@ static HostFlow run_if(Host *host, HostFrame *frame, SyntaxNode node) {
         if (node_kind(clause) == SYNTAX_ELSE) return run_branch(host, frame, &clauses, i);
         bool later = false;
         for (int k = i + 1; k < clauses.count; k++)
-            later = later || host_contains_site(host, frame, clauses.items[k]);
+            later = later || leads_to_site(host, frame, clauses.items[k]);
         SyntaxNode branch = node_field(clause, "consequence");
         if (decide_condition(host, frame, node_field(clause, "condition"), branch, later))
             return run_branch(host, frame, &clauses, i);

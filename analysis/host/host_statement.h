@@ -13,5 +13,7 @@ HostFlow host_run_statement(Host *host, HostFrame *frame, SyntaxNode node);
 void host_assign(Host *host, HostFrame *frame, SyntaxNode target, const HostValue *value);
 HostFrame *host_frame(Host *host, HostFrame *outer, const Module *module);
 bool host_contains_site(const Host *host, const HostFrame *frame, SyntaxNode node);
+/// Whether the kernel of the launch is chosen there, `kernel if flag else other`.
+bool host_contains_choice(const Host *host, const HostFrame *frame, SyntaxNode node);
 
 #endif

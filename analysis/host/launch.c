@@ -267,8 +267,8 @@ static Str key_of(Arena *arena, const Asked *asked) {
     Buffer key = buffer_new(arena);
     const HostPolicy *policy = &asked->policy;
     const LaunchSite *site = asked->site;
-    buffer_printf(&key, "%p %p %p ", site->call.id, (const void *)site->kernel,
-                  (const void *)site->launcher);
+    buffer_printf(&key, "%p %p %p %d ", site->call.id, (const void *)site->kernel,
+                  (const void *)site->launcher, site->is_bare);
     buffer_printf(&key, "%" PRIu64 " %d %d%d%d %d %" PRIx64 " ", policy->seed, policy->variant,
                   policy->keep_blocks, policy->divide_blocks, policy->keeps_lengths, policy->sizes,
                   asked->own_lengths);

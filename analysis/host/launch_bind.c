@@ -192,7 +192,8 @@ static SyntaxNode decorator_argument(const Source *source, SyntaxNode call, cons
 static void apply_decorators(Host *host) {
     const FunctionDefinition *kernel = host->launch->kernel;
     const Source *source = kernel->module->source;
-    for (int i = 0; i < kernel->decorators.count; i++) {
+    // `kernel.fn` is what the outermost one is put around
+    for (int i = host->site->is_bare ? 1 : 0; i < kernel->decorators.count; i++) {
         SyntaxNode call = kernel->decorators.items[i];
         if (node_kind(call) == SYNTAX_DECORATOR) call = node_child(call, 0);
         if (node_kind(call) != SYNTAX_CALL) continue;

@@ -130,6 +130,7 @@ void check_tuned_arguments(Check *check) {
     note_options(&names);
     for (LIST_EACH(int, i, kernel->module->launches)) {
         const LaunchSite *site = &kernel->module->launches.items[i];
-        if (site->kernel == kernel && !node_has_error(site->call)) check_site(&names, site);
+        bool is_tuned = site->kernel == kernel && !site->is_bare;
+        if (is_tuned && !node_has_error(site->call)) check_site(&names, site);
     }
 }

@@ -50,13 +50,16 @@ struct FunctionDefinition {
     struct FunctionFacts *facts;             // private to module*.c
 };
 
-/// `kernel[grid](arguments)` in a plain function or at module level.
+/// `kernel[grid](arguments)` in a plain function or at module level. A call that may launch one of several kernels is as many.
 typedef struct LaunchSite {
     const FunctionDefinition *kernel;
     const FunctionDefinition *launcher;  // enclosing plain function, NULL at module level
     SyntaxNode call;                     // the whole call expression
-    SyntaxNode subscript;  // `kernel[grid]`: what is called, or what its name stands for
-    SyntaxNode grid;       // inside the brackets; of `kernel[m, n]` the first axis
+    SyntaxNode subscript;     // `kernel[grid]`: what is called, or what its name stands for
+    SyntaxNode grid;          // inside the brackets; of `kernel[m, n]` the first axis
+    LIST(SyntaxNode) chosen;  // what names the kernel where the launch has another name for it:
+                              // `kernel` of `k = kernel if flag else other`, or in calls
+    bool is_bare;             // `kernel.fn`: without the outermost of its tuners
     Range range;
 } LaunchSite;
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analysis/module/chosen_kernels.h"
 #include "analysis/module/function_names.h"
 #include "analysis/module/module_scope.h"
 #include "analysis/syntax/syntax_nodes.h"
@@ -219,9 +220,8 @@ static const FunctionDefinition *find_nested(const Module *module, SyntaxNode ca
     return NULL;
 }
 
-/// The kernel before the brackets, also in `wrap_triton(kernel)[grid]`. NULL: none.
-static const FunctionDefinition *launched_kernel(const Module *module, SyntaxNode subscript) {
-    SyntaxNode callee = node_field(subscript, "value");
+/// The kernel that an expression names, also in `wrap_triton(kernel)`. NULL: none.
+static const FunctionDefinition *kernel_named(const Module *module, SyntaxNode callee) {
     if (node_kind(callee) == SYNTAX_CALL) {
         Str wrapper = node_text(module->source, node_field(callee, "function"));
         if (!str_ends(wrapper, "wrap_triton") && !str_ends(wrapper, "capture_triton")) return NULL;
@@ -237,17 +237,35 @@ static const FunctionDefinition *launched_kernel(const Module *module, SyntaxNod
 }
 
 static void launch_add(LaunchSearch *search, const FunctionDefinition *launcher,
-                       const FunctionDefinition *kernel, SyntaxNode call, SyntaxNode subscript) {
+                       ChosenKernel chosen, SyntaxNode call, SyntaxNode subscript) {
     Module *module = search->module;
     if (launcher && function_is_dead(module->arena, launcher)) return;
-    LaunchSite site = {.kernel = kernel,
+    LaunchSite site = {.kernel = chosen.kernel,
                        .launcher = launcher,
                        .call = call,
                        .subscript = subscript,
                        .grid = node_field(subscript, "subscript"),
+                       .is_bare = chosen.is_bare,
                        .range = node_range(module->source, call)};
+    for (LIST_EACH(int, i, chosen.places))
+        LIST_PUSH(module->arena, &site.chosen, chosen.places.items[i]);
     LIST_PUSH(module->arena, &module->launches, site);
-    map_set_pointer(&search->launched, kernel, search);
+    map_set_pointer(&search->launched, chosen.kernel, search);
+}
+
+/// The kernels that `kernel[grid]` may be; none where one of them is not known.
+static ChosenKernels launched_kernels(const Module *module, const FunctionDefinition *launcher,
+                                      SyntaxNode subscript) {
+    SyntaxNode callee = node_field(subscript, "value");
+    ChosenKernels kernels = {0};
+    ChosenKernel own = {.kernel = kernel_named(module, callee)};
+    if (!own.kernel) own.is_bare = kernel_is_bare(module, callee, kernel_named, &own.kernel);
+    if (own.kernel)
+        LIST_PUSH(module->arena, &kernels, own);
+    else if (launcher && node_kind(callee) == SYNTAX_IDENTIFIER)
+        kernels = chosen_kernels(module->arena, module, launcher, node_text(module->source, callee),
+                                 kernel_named);
+    return kernels;
 }
 
 /// Calls of a name that is given a kernel with its grid, `run = kernel[grid]`.
@@ -288,15 +306,16 @@ static void launches_add_named(LaunchSearch *search, const FunctionDefinition *l
                                SyntaxNode assignment) {
     SyntaxNode subscript = node_field(assignment, "right"), name = node_field(assignment, "left");
     if (!launcher || node_kind(name) != SYNTAX_IDENTIFIER) return;
-    const FunctionDefinition *kernel = launched_kernel(search->module, subscript);
-    if (!kernel) return;
+    ChosenKernels kernels = launched_kernels(search->module, launcher, subscript);
+    if (!kernels.count) return;
     NamedSearch named = {.module = search->module,
                          .name = node_text(search->module->source, name),
                          .assignment = assignment};
     syntax_walk(launcher->body, visit_named, &named);
     if (named.is_bound_again) return;
     for (LIST_EACH(int, i, named.calls))
-        launch_add(search, launcher, kernel, named.calls.items[i], subscript);
+        for (LIST_EACH(int, k, kernels))
+            launch_add(search, launcher, kernels.items[k], named.calls.items[i], subscript);
 }
 
 static void launches_add(LaunchSearch *search, const FunctionDefinition *launcher, NodeList calls) {
@@ -306,9 +325,21 @@ static void launches_add(LaunchSearch *search, const FunctionDefinition *launche
             continue;
         }
         SyntaxNode subscript = node_field(calls.items[i], "function");
-        const FunctionDefinition *kernel = launched_kernel(search->module, subscript);
-        if (kernel) launch_add(search, launcher, kernel, calls.items[i], subscript);
+        ChosenKernels kernels = launched_kernels(search->module, launcher, subscript);
+        for (LIST_EACH(int, k, kernels))
+            launch_add(search, launcher, kernels.items[k], calls.items[i], subscript);
     }
+}
+
+const LaunchSite *launch_beside(const Module *module, const LaunchSite *site) {
+    const LaunchSite *next = site + 1;
+    bool is_there = next < module->launches.items + module->launches.count;
+    return is_there && node_same(next->call, site->call) ? next : NULL;
+}
+
+bool launch_has_several(const Module *module, const LaunchSite *site) {
+    return launch_beside(module, site) ||
+           (site > module->launches.items && node_same(site[-1].call, site->call));
 }
 
 const char *launch_grid_text(Arena *arena, const Module *module, const LaunchSite *site) {

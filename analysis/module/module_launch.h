@@ -7,6 +7,10 @@
 
 /// The grid as an expression of its own: `kernel[m, n]` and `kernel[m,]` have tuples.
 const char *launch_grid_text(Arena *arena, const Module *module, const LaunchSite *site);
+/// The next of the kernels that one call may launch; NULL: there are no more.
+const LaunchSite *launch_beside(const Module *module, const LaunchSite *site);
+/// Whether the call may launch other kernels, too: what holds of this one alone is nothing to say of the call.
+bool launch_has_several(const Module *module, const LaunchSite *site);
 /// Fills launches, tuned names and is_helper, once all names are known. `changes` may be NULL.
 void module_find_launches(Module *module);
 void module_find_tuned(Module *module, const ModuleChanges *changes);

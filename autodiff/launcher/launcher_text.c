@@ -164,13 +164,35 @@ static const char *text_between(Arena *arena, const Module *module, Range range,
     return buffer_text(&out);
 }
 
-const char *launch_wrapper_refusal(Arena *arena, const Module *module, const LaunchSite *site) {
-    Str alias = kernel_alias(site->kernel),
-        callee = node_text(module->source, node_field(site->subscript, "value"));
-    if (!alias.size || str_equal(callee, alias) || !kernel_has_name(site->kernel, callee))
-        return NULL;
+/// The same of one name that the launcher has for the kernel.
+static const char *name_refusal(Arena *arena, const LaunchSite *site, Str name) {
+    Str alias = kernel_alias(site->kernel);
+    if (!alias.size || str_equal(name, alias) || !kernel_has_name(site->kernel, name)) return NULL;
     return arena_printf(arena, "it launches `%.*s` without what `%.*s` has around it",
-                        STR_ARGS(callee), STR_ARGS(alias));
+                        STR_ARGS(name), STR_ARGS(alias));
+}
+
+const char *launch_wrapper_refusal(Arena *arena, const Module *module, const LaunchSite *site) {
+    SyntaxNode callee = node_field(site->subscript, "value");
+    const char *why = name_refusal(arena, site, node_text(module->source, callee));
+    for (int i = 0; i < site->chosen.count && !why; i++)
+        why = name_refusal(arena, site, node_text(module->source, site->chosen.items[i]));
+    return why;
+}
+
+bool launch_is_choice(const Module *module, const LaunchSite *site) {
+    Str name = node_text(module->source, node_field(site->subscript, "value"));
+    return site->chosen.count &&
+           (launch_beside(module, site) || parameter_find(site->launcher, name) >= 0);
+}
+
+const char *launch_bare_refusal(Arena *arena, const LaunchSite *site) {
+    if (!site->is_bare) return NULL;
+    Str name = site->kernel->name;
+    return arena_printf(arena,
+                        "it launches `%.*s.fn`, without the tuner that the backward of `%.*s` "
+                        "launches: give that kernel a name of its own",
+                        STR_ARGS(name), STR_ARGS(name));
 }
 
 /// Where the statement of a launch stands in its line, without what a saving text has in front of it.
@@ -185,45 +207,91 @@ static int launch_column(const Snapshot *snapshot, uint32_t start) {
     return column;
 }
 
+/// The lines that take the place of one launch; NULL: `*why` it has no gradients.
+static const char *site_text(Arena *arena, const Snapshot *snapshot, const LaunchSite *site,
+                             const LaunchPlan *plans, int plan_count, int column,
+                             const char **why) {
+    const Module *module = snapshot->module;
+    const LaunchPlan *plan = plan_of(plans, plan_count, site->kernel);
+    if (!plan) {
+        *why = arena_printf(arena, "it also launches `%.*s`, which has no generated backward",
+                            STR_ARGS(site->kernel->name));
+        return NULL;
+    }
+    if ((*why = launch_bare_refusal(arena, site)) != NULL) return NULL;
+    if ((*why = scalar_refusal(arena, module, plan, site)) != NULL) return NULL;
+    if ((*why = alias_refusal(arena, module, plan, site)) != NULL) return NULL;
+    if ((*why = launch_wrapper_refusal(arena, module, site)) != NULL) return NULL;
+    BoundLaunch bound;
+    bool is_bound = launch_bind(arena, module, site, &bound);
+    bool is_late = launch_binds_late(arena, module, site);
+    if (!is_bound && !is_late) {
+        *why = "its launch has arguments that the kernel does not take";
+        return NULL;
+    }
+    return !is_late && launch_is_plain(module, plan, &bound)
+               ? apply_text(arena, module, plan, &bound, column)
+               : launch_text(arena, module, plan, site, column);
+}
+
+/// One launch of several kernels, which one is known where it runs: a branch for each.
+static const char *choice_text(Arena *arena, const Snapshot *snapshot, const LaunchSite *first,
+                               const LaunchPlan *plans, int plan_count, int column,
+                               const char **why) {
+    enum { STEP = 4 };
+    const Module *module = snapshot->module;
+    Str name = node_text(module->source, node_field(first->subscript, "value"));
+    bool is_passed = parameter_find(first->launcher, name) >= 0;
+    Buffer out = buffer_new(arena);
+    for (const LaunchSite *site = first, *next; site; site = next) {
+        next = launch_beside(module, site);
+        const char *text = site_text(arena, snapshot, site, plans, plan_count, column + STEP, why);
+        if (!text) return NULL;
+        Str kernel = node_text(module->source, site->chosen.items[0]);
+        if (site != first) buffer_printf(&out, "\n%*s", column, "");
+        if (site != first && !next && !is_passed)
+            buffer_puts(&out, "else:");
+        else
+            buffer_printf(&out, "%s %.*s is %.*s:", site == first ? "if" : "elif", STR_ARGS(name),
+                          STR_ARGS(kernel));
+        buffer_printf(&out, "\n%*s%s", column + STEP, "", text);
+    }
+    if (is_passed)
+        buffer_printf(
+            &out, "\n%*selse:\n%*sraise NotImplementedError(f\"no backward of {%.*s} is known\")",
+            column, "", column + STEP, "", STR_ARGS(name));
+    return buffer_text(&out);
+}
+
 const char *launcher_text(Arena *arena, const Snapshot *snapshot, Range range,
                           const LaunchPlan *plans, int plan_count, const char **why) {
     const Module *module = snapshot->module;
     Buffer out = buffer_new(arena);
     uint32_t at = range.start;
     for (const LaunchSite *site; (site = launch_after(module, range, at)) != NULL;) {
-        const LaunchPlan *plan = plan_of(plans, plan_count, site->kernel);
         if (launch_is_without_gradients(module, site, range.start)) {
             *why = "it launches under torch.no_grad";
             return NULL;
         }
-        if (!plan && launch_stores_constants(arena, snapshot, site)) {
+        bool is_choice = launch_is_choice(module, site);
+        if (!is_choice && !plan_of(plans, plan_count, site->kernel) &&
+            launch_stores_constants(arena, snapshot, site)) {
             uint32_t end = node_range(module->source, site->call).end;
             buffer_puts(&out, text_between(arena, module, range, plans, plan_count, at, end));
             at = end;
             continue;
         }
-        if (!plan) {
-            *why = arena_printf(arena, "it also launches `%.*s`, which has no generated backward",
-                                STR_ARGS(site->kernel->name));
-            return NULL;
-        }
-        if ((*why = scalar_refusal(arena, module, plan, site)) != NULL) return NULL;
-        if ((*why = alias_refusal(arena, module, plan, site)) != NULL) return NULL;
-        if ((*why = launch_wrapper_refusal(arena, module, site)) != NULL) return NULL;
-        BoundLaunch bound;
         Range call = launch_place(module, site);
-        bool is_bound = launch_bind(arena, module, site, &bound);
-        bool is_late = launch_binds_late(arena, module, site);
-        if ((!is_bound && !is_late) || !call.source) {
-            *why = "its launch has arguments that the kernel does not take, or is part of an "
-                   "expression";
-            return NULL;
-        }
-        int column = launch_column(snapshot, call.start);
+        int column = call.source ? launch_column(snapshot, call.start) : 0;
+        const char *text = is_choice
+                               ? choice_text(arena, snapshot, site, plans, plan_count, column, why)
+                               : site_text(arena, snapshot, site, plans, plan_count, column, why);
+        if (text && !call.source)
+            *why = "its launch is part of an expression, or what it gives is used: let it stand "
+                   "alone";
+        if (!text || !call.source) return NULL;
         buffer_puts(&out, text_between(arena, module, range, plans, plan_count, at, call.start));
-        buffer_puts(&out, !is_late && launch_is_plain(module, plan, &bound)
-                              ? apply_text(arena, module, plan, &bound, column)
-                              : launch_text(arena, module, plan, site, column));
+        buffer_puts(&out, text);
         at = call.end;
     }
     buffer_puts(&out, text_between(arena, module, range, plans, plan_count, at, range.end));

@@ -10,6 +10,10 @@ const char *launcher_text(Arena *arena, const Snapshot *snapshot, Range range,
                           const LaunchPlan *plans, int plan_count, const char **why);
 /// Why a launch is not the one that the Function makes, under all wrappers of the kernel; NULL: it is.
 const char *launch_wrapper_refusal(Arena *arena, const Module *module, const LaunchSite *site);
+/// Why a launch without the kernel's tuner has no gradients; NULL: it is none.
+const char *launch_bare_refusal(Arena *arena, const LaunchSite *site);
+/// Whether which kernel a call launches is known only where it runs.
+bool launch_is_choice(const Module *module, const LaunchSite *site);
 /// What is written in the place of a launch: of the call, with a name that gets what it returns and that nothing reads. A
 /// range without a source: the launch is part of an expression.
 Range launch_place(const Module *module, const LaunchSite *site);

@@ -403,6 +403,9 @@ const char *operator_launcher_text(Arena *arena, const Module *module, Range bod
         if (!plan) return NULL;
         *why = "it launches under torch.no_grad";
         if (launch_is_without_gradients(module, site, body.start)) return NULL;
+        *why = "which kernel it launches is known only where it runs: operators have one each";
+        if (launch_is_choice(module, site)) return NULL;
+        if ((*why = launch_bare_refusal(arena, site)) != NULL) return NULL;
         *why = arena_printf(arena, "`%s` cannot be an operator: %s", name,
                             plan->refusal ? plan->refusal : "");
         if (plan->refusal) return NULL;

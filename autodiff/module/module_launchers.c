@@ -166,8 +166,13 @@ typedef struct StraySearch {
 
 static bool is_in_launch(const Module *module, Range range) {
     for (LIST_EACH(int, k, module->launches)) {
-        Range subscript = node_range(module->source, module->launches.items[k].subscript);
+        const LaunchSite *site = &module->launches.items[k];
+        Range subscript = node_range(module->source, site->subscript);
         if (range.start >= subscript.start && range.end <= subscript.end) return true;
+        for (LIST_EACH(int, c, site->chosen)) {
+            Range chosen = node_range(module->source, site->chosen.items[c]);
+            if (range.start >= chosen.start && range.end <= chosen.end) return true;
+        }
     }
     return false;
 }

@@ -289,7 +289,7 @@ UNSEEN = {
     "chosen": "def launch_square(o, x, other=None):\n"
     "    k = square if other is None else other\n    k[(1,)](o, x, 8, BLOCK=8)\n",
     "argument": "def start(k, *arguments):\n    k[(1,)](*arguments, BLOCK=8)\n\n\n"
-    "def launch_square(o, x):\n    start(square, o, x, 8)\n",
+    "def launch_square(o, x, other=square):\n    start(other, o, x, 8)\n",
     "attribute": "class Holder:\n    def __init__(self):\n        self.k = square\n\n"
     "    def start(self, o, x):\n        self.k[(1,)](o, x, 8, BLOCK=8)\n\n\nHOLDER = Holder()\n\n\n"
     "def launch_square(o, x):\n    HOLDER.start(o, x)\n",
@@ -364,6 +364,10 @@ SEEN = {
     "    again[(1,)](o, x, x.numel(), BLOCK=8)\n    return o\n\n\ndef after(x):\n    return other(x)\n",
     "name": "def after(x):\n    o = torch.empty_like(x)\n    run = square[(1,)]\n"
     "    run(o, x, x.numel(), BLOCK=8)\n    return o\n",
+    "chosen": "def after(x, cubic=False):\n    o = torch.empty_like(x)\n"
+    "    k = other if cubic else square\n    k[(1,)](o, x, x.numel(), BLOCK=8)\n    return o\n",
+    "argument": "def start(k, *arguments):\n    k[(1,)](*arguments, BLOCK=8)\n\n\n"
+    "def after(x):\n    o = torch.empty_like(x)\n    start(square, o, x, x.numel())\n    return o\n",
     "best configuration": "def after(x):\n    square.device_caches\n    return torch.exp(x)\n",
     "function of another file": "from beside import plain as after\n",
     "under if": "if True:\n    def after(x):\n        o = torch.empty_like(x)\n"

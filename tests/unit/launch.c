@@ -558,6 +558,53 @@ TEST(as_many_strides_are_spread_as_the_kernel_takes) {
     done(it);
 }
 
+/// The launcher's flag is what brings it to the launch of this kernel.
+TEST(chosen_kernels) {
+    static const char *const ways[] = {"    k = kernel if flag else other\n",
+                                       "    k = other\n    if flag:\n        k = kernel\n",
+                                       "    if not flag:\n        k = other\n"
+                                       "    else:\n        k = kernel\n"};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        Arena *arena = arena_new();
+        const char *text = arena_printf(arena,
+                                        PRELUDE "@triton.jit\n"
+                                                "def other(x, y, n, m, BLOCK: tl.constexpr):\n"
+                                                "    tl.store(y, tl.load(x))\n"
+                                                "def run(x, flag):\n"
+                                                "    y = torch.empty_like(x)\n%s"
+                                                "    k[(x.numel(),)](x, y, 1, 2, BLOCK=16)\n",
+                                        ways[i]);
+        Source *source = source_new(arena, "", str_from(text));
+        Diagnostics diagnostics = {.arena = arena};
+        Module *module = module_build(arena, source, NULL, &diagnostics);
+        CHECK_EQ_INT(module->launches.count, 2);
+        for (int k = 0; k < module->launches.count; k++) {
+            const HostLaunch *launch =
+                host_launch(module, &module->launches.items[k], &(HostPolicy){0});
+            bool is_first = str_is(launch->kernel->name, "kernel");
+            CHECK(launch->is_reached);
+            for (int n = 0; n < launch->inputs.count; n++)
+                if (strcmp(launch->inputs.items[n]->name, "flag") == 0)
+                    CHECK_EQ_INT(launch->inputs.items[n]->constant.integer, is_first);
+        }
+        module_release(module);
+        arena_free(arena);
+    }
+}
+
+/// `kernel.fn` has no configurations of the tuner.
+TEST(kernels_without_their_tuner) {
+    Case it = evaluate("import torch\nimport triton\nimport triton.language as tl\n"
+                       "@triton.autotune([triton.Config({'BLOCK': 64})], key=[])\n"
+                       "@triton.jit\ndef kernel(x, BLOCK: tl.constexpr, M: tl.constexpr = 2):\n"
+                       "    tl.store(x + tl.arange(0, BLOCK), M)\n"
+                       "def run(x):\n    kernel.fn[(1,)](x, BLOCK=8)\n");
+    CHECK(it.launch->is_reached);
+    CHECK_EQ_STR(text_of(&it, 1), "8");
+    CHECK_EQ_INT(it.launch->problems.count, 0);
+    done(it);
+}
+
 TEST_MAIN(TEST_ROW(shapes_and_strides), TEST_ROW(views_share_memory),
           TEST_ROW(sizes_that_are_left_over_are_positive),
           TEST_ROW(calls_that_write_give_the_tensor_itself), TEST_ROW(grid_of_meta_parameters),
@@ -572,4 +619,5 @@ TEST_MAIN(TEST_ROW(shapes_and_strides), TEST_ROW(views_share_memory),
           TEST_ROW(long_loops), TEST_ROW(tied_sizes_change_together),
           TEST_ROW(spread_of_a_number_is_an_error),
           TEST_ROW(what_follows_an_unknown_spread_has_no_place),
-          TEST_ROW(as_many_strides_are_spread_as_the_kernel_takes))
+          TEST_ROW(as_many_strides_are_spread_as_the_kernel_takes), TEST_ROW(chosen_kernels),
+          TEST_ROW(kernels_without_their_tuner))

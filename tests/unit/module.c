@@ -1,4 +1,5 @@
 // Functions, decorators, parameters, launches and names of a file.
+#include "analysis/module/module_launch.h"
 #include "analysis/module/module_scope.h"
 #include "analysis/syntax/syntax_nodes.h"
 #include "tests/support/check.h"
@@ -137,6 +138,43 @@ TEST(launches_and_helpers) {
     finish();
 }
 
+/// A launch of a name that is no kernel's is one of each kernel that the name may be, and none where it may be something else.
+TEST(chosen_kernels) {
+    build_module("import triton\n"
+                 "@triton.jit\ndef a(x):\n    pass\n"
+                 "@triton.autotune([], key=[])\n@triton.jit\ndef b(x):\n    pass\n"
+                 "def by_flag(x, flag):\n    k = a if flag else b\n    k[(1,)](x)\n"
+                 "def bare(x, flag):\n"
+                 "    if flag:\n        k = b\n    else:\n        k = b.fn\n"
+                 "    k[(1,)](x)\n    b.fn[(2,)](x)\n"
+                 "def start(k, x):\n    k[(1,)](x)\n"
+                 "def run(x):\n    start(a, x)\n    start(x=x, k=(b))\n    start(a, x)\n"
+                 "def any_of(x, other):\n    k = a if other is None else other\n    k[(1,)](x)\n"
+                 "def looped(x):\n    for k in (a, b):\n        k[(1,)](x)\n"
+                 "def handed(x):\n    k = a\n    change(k)\n    k[(1,)](x)\n"
+                 "def taken(k, x):\n    k[(1,)](x)\n"
+                 "def uses(x):\n    taken(a, x)\n    return taken\n");
+    const FunctionDefinition *a = find("a"), *b = find("b");
+    struct {
+        const char *launcher;
+        const FunctionDefinition *kernel;
+        int places;
+        bool is_bare;
+    } expected[] = {{"by_flag", a, 1, false}, {"by_flag", b, 1, false}, {"bare", b, 1, false},
+                    {"bare", b, 1, true},     {"bare", b, 0, true},     {"start", a, 2, false},
+                    {"start", b, 1, false}};
+    CHECK_EQ_INT(module->launches.count, (int)(sizeof expected / sizeof *expected));
+    for (int i = 0; i < module->launches.count; i++) {
+        const LaunchSite *site = &module->launches.items[i];
+        CHECK_EQ_TEXT(site->launcher->name, expected[i].launcher);
+        CHECK(site->kernel == expected[i].kernel);
+        CHECK_EQ_INT(site->chosen.count, expected[i].places);
+        CHECK_EQ_INT(site->is_bare, expected[i].is_bare);
+        CHECK_EQ_INT(launch_has_several(module, site), i != 4);
+    }
+    finish();
+}
+
 TEST(comment_above) {
     build_module(
         "x = 1  # not this\n# tad: x=f32[8]\n# more\n@triton.jit\ndef f(x): pass\n\n# apart\n\ndef g(): pass\n");
@@ -191,5 +229,5 @@ TEST(half_typed) {
 
 TEST_MAIN(TEST_ROW(decorators), TEST_ROW(jit_of_another_language), TEST_ROW(alternatives),
           TEST_ROW(parameters), TEST_ROW(tuned_names), TEST_ROW(launches_and_helpers),
-          TEST_ROW(comment_above), TEST_ROW(names_of_triton), TEST_ROW(imports_in_a_circle_end),
-          TEST_ROW(half_typed))
+          TEST_ROW(chosen_kernels), TEST_ROW(comment_above), TEST_ROW(names_of_triton),
+          TEST_ROW(imports_in_a_circle_end), TEST_ROW(half_typed))

@@ -777,6 +777,9 @@ ParameterFacts *facts_of(Arena *arena, const Function *function) {
     region_walk(function->body, visit_dot, &walk);
     for (int i = 0; i < walk.count; i++) FOR_EACH_PARAMETER(&walk, k, walk.facts[i].indexes)
     if (k != i && walk.facts[k].is_offset_list) walk.facts[i].is_list_index = true;
+    for (int i = 0; i < walk.count; i++) FOR_EACH_PARAMETER(&walk, k, walk.facts[i].indexes)
+    if (k != i && walk.facts[k].is_store_index && walk.facts[i].is_lane_loaded)
+        walk.facts[i].leads_to_store = true;
     find_parts(&walk);
     descriptor_sizes_find(function, walk.facts);
     return walk.facts;

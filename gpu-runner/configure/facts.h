@@ -78,6 +78,7 @@ typedef struct ParameterFacts {
         bounds_alone;  // ... what is loaded bounds lanes, programs or loops, and no other list with it
     bool is_list_index;            // ... what is loaded says where in such a list to look
     bool is_store_index;           // ... what is loaded addresses a store
+    bool leads_to_store;           // ... lanes look up with it where to store
     bool is_compared_with_loaded;  // an integer such as an ignored index
     const Value
         *mark;     // of a pointer to integers: what is loaded is compared with this for equality

@@ -299,12 +299,13 @@ Content content_guess(const ParameterFacts *facts, DTypeCode dtype, uint64_t see
     if (facts->is_part_start)
         return (Content){.kind = CONTENT_MONOTONE, .seed = seed, .high = LONGEST_PART + 8};
     // The first block, and each third time the second: one beyond the end, or in a causal future, shows nothing.
-    bool is_address = facts->is_list_index || facts->is_store_index;
+    bool is_address = facts->is_list_index || facts->is_store_index || facts->leads_to_store;
     if (facts->is_block_index && !facts->is_ends && !is_address)
         return (Content){
             .kind = CONTENT_SMALL, .seed = seed, .high = 1, .has_mark = true, .mark = 1};
     if (facts->is_class && facts->is_offset_list && facts->is_lane_loaded && !is_address)
         return (Content){.kind = CONTENT_SMALL, .seed = seed, .high = 3};
+    if (facts->leads_to_store && !facts->is_list_index) return (Content){.kind = CONTENT_DISTINCT};
     if (facts->is_offset_list && !facts->is_list_index && dtype_bits(dtype) > 8)
         return (Content){.kind = CONTENT_MONOTONE, .seed = seed, .high = 19};
     if (facts->is_list_index && facts->is_paired)

@@ -229,11 +229,28 @@ double upstream_at(const Executor *executor, const Content *content, int paramet
     return is_excluded(executor, parameter, offset) ? 0 : content_number(content, offset);
 }
 
+static bool visit_infinity(void *context, Op *op) {
+    bool *is_said = context;
+    for (int i = 1; op->code == OP_WHERE && i < op->operand_count; i++) {
+        const Constant *constant = op->operands[i]->constant;
+        *is_said |= constant && constant->kind == CONSTANT_FLOAT && constant->number == INFINITY;
+    }
+    return !*is_said;
+}
+
+/// Whether a mask of the kernel puts +inf in the place of numbers, `tl.where(seen, x, float("inf"))`.
+static bool masks_with_infinity(const Function *function) {
+    bool is_said = false;
+    region_walk(function->body, visit_infinity, &is_said);
+    return is_said;
+}
+
 void executor_exclude_infinite(Executor *executor, Execution *run, int64_t *excluded,
                                int64_t *all) {
     const Problem *problem = executor->problem;
     static const char marker;
     *excluded = *all = 0;
+    bool may_be_infinite = masks_with_infinity(problem->forward);
     for (int k = 0; k < problem->output_count; k++) {
         int parameter = problem->outputs[k];
         MemoryBuffer *buffer = run->buffers[parameter];
@@ -246,7 +263,8 @@ void executor_exclude_infinite(Executor *executor, Execution *run, int64_t *excl
             double number = memory_peek(run->memory, buffer, written.items[i]);
             if (isfinite(number)) continue;
             ++*excluded;
-            executor->has_nan = executor->has_nan || number != -INFINITY;
+            bool is_mask = number == -INFINITY || (number == INFINITY && may_be_infinite);
+            executor->has_nan = executor->has_nan || !is_mask;
             if (!executor->has_excluded) {
                 executor->excluded_parameter = parameter;
                 executor->excluded_offset = written.items[i];

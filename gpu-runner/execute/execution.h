@@ -10,8 +10,7 @@ typedef struct Executor {
     Interp *interp;
     Map excluded;  // (output, offset) -> marker: elements that are not finite, left out of the loss
     bool has_excluded;
-    bool
-        has_nan;  // or an infinity that is no mask's: what is left out is not the value of masked lanes alone
+    bool has_nan;                // or +inf that no mask of the kernel's says
     const char *excluded_names;  // of all outputs that have some, ", " between; or NULL
     int excluded_parameter;      // of the first of them
     int64_t excluded_offset;

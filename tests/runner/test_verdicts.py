@@ -411,12 +411,13 @@ def score(q, k):
 
 
 def test_scores_of_which_most_are_masked_are_proved_by_the_others(tmp_path: Path) -> None:
-    """How many that were is said. Where a mask stores NaN or +inf, most results are no numbers: no proof."""
-    _, report = check(tmp_path, MASKED_SCORES.replace("MASK", "-float('inf')"))
-    (kernel,) = report["kernels"]
-    assert kernel["status"] == "proved"
-    assert "not compared: " in kernel["covered"]
-    for mask in ("float('inf')", "float('nan')"):
+    """How many that were is said. Where these are NaN, or +inf and no mask says so, most results are no numbers: no proof."""
+    for mask in ("-float('inf')", "float('inf')"):
+        _, report = check(tmp_path, MASKED_SCORES.replace("MASK", mask))
+        (kernel,) = report["kernels"]
+        assert kernel["status"] == "proved"
+        assert "not compared: " in kernel["covered"]
+    for mask in ("float('nan')", "tl.exp(1e30 + s)"):
         _, report = check(tmp_path, MASKED_SCORES.replace("MASK", mask))
         (kernel,) = report["kernels"]
         assert kernel["status"] == "derived"
@@ -454,3 +455,26 @@ def test_a_tensor_that_is_read_whatever_the_flags_are_is_given(tmp_path: Path) -
     assert {c["source"] for c in answer["configurations"]} == {"launcher"}
     assert set(answer["coverage"]["values"]["HAS_B"]) == {"True", "False"}
     assert not any("None" in c["reason"] for c in answer["discarded"])
+
+
+# Tokens that a list selects, and where each of them goes: two lists, of which the first looks up in the second.
+SELECTED_ROWS = (
+    HEAD
+    + """@triton.jit
+def spread_kernel(x_ptr, o_ptr, tokens_ptr, rows_ptr, n, causal, D: tl.constexpr, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    d = tl.arange(0, D)
+    token = tl.load(tokens_ptr + i, mask=i < n, other=-1)
+    row = tl.load(rows_ptr + token, mask=token != -1, other=-1)
+    x = tl.load(x_ptr + token[:, None] * D + d[None, :], mask=(token != -1)[:, None], other=0.0)
+    x = tl.where(token[:, None] >= causal + d[None, :], x, 0.0)
+    tl.store(o_ptr + row[:, None] * D + d[None, :], x * x, mask=(token != -1)[:, None])
+"""
+)
+
+
+def test_lists_that_look_up_where_to_store_lead_to_different_places(tmp_path: Path) -> None:
+    """As those that stores are addressed by themselves do: else one program stores to one place twice."""
+    _, report = check(tmp_path, SELECTED_ROWS)
+    (kernel,) = report["kernels"]
+    assert kernel["status"] == "proved", kernel

@@ -83,6 +83,22 @@ static bool copy_ranks(Host *host) {
     return changed;
 }
 
+/// `x.shape[1]` and `x.shape[-1]` are two axes where nobody says the rank: a launcher has one name for one.
+static bool part_ends(Host *host) {
+    bool changed = false;
+    for (int i = 0; i < host->inputs.count; i++) {
+        HostInput *input = host->inputs.items[i];
+        bool is_open = input->kind == INPUT_TENSOR && !input->is_rank_certain && input->rank > 1;
+        if (!is_open || !(input->sizes_from_end & 1) ||
+            !(input->sizes_from_front >> (input->rank - 1) & 1))
+            continue;
+        host_set_rank(host, input, input->rank + 1);
+        input->is_rank_certain = false;
+        input->has_more_axes = changed = true;
+    }
+    return changed;
+}
+
 static void run_once(Host *host) {
     host->attributes = map_new(host->arena);
     host->constraints.count = 0;
@@ -189,7 +205,8 @@ static HostLaunch *evaluate(Arena *arena, const Asked *asked) {
     bool makes_small = !asked->policy.keep_blocks && !asked->policy.divide_blocks;
     for (int run = 0; run < MAX_RUNS; run++) {
         run_once(&host);
-        if (host.is_changed || (run < MAX_RUNS / 2 && copy_ranks(&host))) continue;
+        bool has_ranks = run < MAX_RUNS / 2 && !host.is_changed;
+        if (host.is_changed || (has_ranks && (part_ends(&host) || copy_ranks(&host)))) continue;
         bool changed = run < MAX_RUNS / 2 && copy_unread_sizes(&host);
         if (!host_solve(&host) && !changed) {
             if (!makes_small || run >= MAX_RUNS / 2 || !host_count_less(&host)) break;

@@ -125,6 +125,7 @@ void host_set_rank(Host *host, HostInput *input, int rank) {
         host->is_changed = true;
     }
     input->is_rank_certain = true;
+    input->has_more_axes = false;
 }
 
 const HostValue *host_look_at(const HostValue *size) {

@@ -41,6 +41,7 @@ typedef struct HostInput {
     bool is_last_stride_read;  // or at the stride of its last axis, as if there were no further one
     unsigned strides_from_front, strides_from_end;  // a bit for each axis whose stride it looks at
     unsigned sizes_from_front, sizes_from_end;  // the same of sizes, `x.shape[1]` and `x.shape[-1]`
+    bool has_more_axes;  // than these tell: with fewer, one axis would have both names
     DTypeCode
         dtype;  // of a tensor, or the value of INPUT_DTYPE; DTYPE_UNKNOWN: floating, not said which
     Constant constant;  // of a scalar

@@ -98,6 +98,7 @@ void leaves_add_argument(Leaves *leaves, const HostLaunch *launch, int parameter
 
 /// Whether the launcher has two names for one axis, `x.shape[1]` and `x.shape[-1]`: then there are further axes.
 static bool has_axis_twice(const HostInput *input) {
+    if (input->has_more_axes) return true;
     for (int axis = 0; axis < input->rank; axis++)
         if ((input->sizes_from_front >> axis & 1) &&
             (input->sizes_from_end >> (input->rank - 1 - axis) & 1))

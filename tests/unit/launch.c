@@ -605,6 +605,26 @@ TEST(kernels_without_their_tuner) {
     done(it);
 }
 
+/// `x.shape[1]` and `x.shape[-1]` are two axes where nobody says the rank, and one where it is said.
+TEST(axes_from_both_ends) {
+    static const char *const ways[] = {"", "    assert x.dim() == 2\n", "    a, b = x.shape\n"};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        Arena *arena = arena_new();
+        Case it = evaluate(arena_printf(arena,
+                                        PRELUDE "def run(x, y):\n%s"
+                                                "    heads, D = x.shape[1], x.shape[-1]\n"
+                                                "    kernel[(heads,)](x, y, x.stride(1), D, 16)\n",
+                                        ways[i]));
+        CHECK(it.launch->is_reached);
+        const HostInput *x = it.launch->inputs.items[0];
+        CHECK_EQ_INT(x->rank, i == 0 ? 3 : 2);
+        CHECK_EQ_INT(x->is_rank_certain, i != 0);
+        CHECK_EQ_INT(x->has_more_axes, i == 0);
+        done(it);
+        arena_free(arena);
+    }
+}
+
 TEST_MAIN(TEST_ROW(shapes_and_strides), TEST_ROW(views_share_memory),
           TEST_ROW(sizes_that_are_left_over_are_positive),
           TEST_ROW(calls_that_write_give_the_tensor_itself), TEST_ROW(grid_of_meta_parameters),
@@ -620,4 +640,4 @@ TEST_MAIN(TEST_ROW(shapes_and_strides), TEST_ROW(views_share_memory),
           TEST_ROW(spread_of_a_number_is_an_error),
           TEST_ROW(what_follows_an_unknown_spread_has_no_place),
           TEST_ROW(as_many_strides_are_spread_as_the_kernel_takes), TEST_ROW(chosen_kernels),
-          TEST_ROW(kernels_without_their_tuner))
+          TEST_ROW(kernels_without_their_tuner), TEST_ROW(axes_from_both_ends))

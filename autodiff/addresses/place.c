@@ -19,11 +19,15 @@ Value *access_mask(const Op *op) {
 
 /* ---- inequalities ---- */
 
-/// The numerator of `atom` = numerator // divisor where that is a single value, or NULL.
-static Value *floor_numerator(const Value *atom, int64_t *divisor) {
+/// The numerator of `atom` = numerator // divisor where that is a single value, or NULL. The divisor is a number, or a size.
+static Value *floor_numerator(Arena *arena, const Value *atom, const Poly **divisor) {
     const Op *op = atom->op;
-    if (!op || op->code != OP_FLOORDIV || !value_is_int(op->operands[1], divisor) || *divisor < 1)
+    int64_t number;
+    if (!op || op->code != OP_FLOORDIV) return NULL;
+    if (value_is_int(op->operands[1], &number) ? number < 1
+                                               : !value_is_of_parameters(op->operands[1]))
         return NULL;
+    *divisor = value_poly(arena, op->operands[1]);
     return op->operands[0];
 }
 
@@ -32,8 +36,8 @@ bool sizes_are_nonnegative(Arena *arena, const Poly *poly) {
     for (int t = 0; poly && t < poly->count; t++)
         for (int i = 0; i < poly->terms[t].atom_count; i++) {
             Value *atom = poly->terms[t].atoms[i];
-            int64_t divisor;
-            Value *numerator = floor_numerator(atom, &divisor);
+            const Poly *divisor;
+            Value *numerator = floor_numerator(arena, atom, &divisor);
             if (!numerator || !poly_mentions(poly, numerator)) continue;
             // numerator = divisor * atom + remainder, remainder = (a value that is at least 1) - 1
             Value *remainder = ARENA_NEW(arena, Value);
@@ -41,7 +45,7 @@ bool sizes_are_nonnegative(Arena *arena, const Poly *poly) {
             remainder->id = -1 - atom->id;
             remainder->op = NULL;
             const Poly *whole = poly_add(
-                arena, poly_multiply(arena, poly_constant(arena, divisor), poly_atom(arena, atom)),
+                arena, poly_multiply(arena, divisor, poly_atom(arena, atom)),
                 poly_subtract(arena, poly_atom(arena, remainder), poly_constant(arena, 1)));
             const Poly *instead = poly_substitute(arena, poly, numerator, whole);
             if (poly_is_nonnegative(arena, instead)) return true;
@@ -169,7 +173,11 @@ static bool lies_before(Arena *arena, const AccessPlace *a, int lane_a, const Ac
     if (!first.reach || !second.reach) return false;
     const Poly *distance = poly_subtract(arena, second.start, first.start);
     if (!is_fixed(distance) || !is_fixed(first.reach) || !is_fixed(second.reach)) return false;
-    if (!sizes_are_nonnegative(arena, poly_subtract(arena, distance, first.reach))) return false;
+    // a mask bounds a lane from above alone: it begins where the tile does (`ROT + arange < size`)
+    const Poly *low = poly_subtract(arena, b->access.offset.base, first.start);
+    if (!sizes_are_nonnegative(arena, poly_subtract(arena, distance, first.reach)) &&
+        (!is_fixed(low) || !sizes_are_nonnegative(arena, poly_subtract(arena, low, first.reach))))
+        return false;
     const Poly *end = poly_add(arena, distance, second.reach);
     return others_step_over(arena, &a->access, lane_a, distance, end) &&
            others_step_over(arena, &b->access, lane_b, distance, end);

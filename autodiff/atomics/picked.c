@@ -34,6 +34,7 @@ struct Pick {
     Value *columns;  // the row's tile of indices
     const Poly *index;   // of the element, counted like `columns`
     const Poly *origin;  // of the columns: what they are beside lanes and the loop's variable
+    const Poly *step;    // with a loop: columns from one of its numbers to the next
     Builder before;      // in front of `in_row`
     Map copies;
     Value *label;  // the index
@@ -89,19 +90,27 @@ static intptr_t loaded_rule(ValueWalk *walk, const Value *value) {
     return false;
 }
 
-/// An index along the row: of loaded numbers, and of sizes beside them; no stride, no program id, no other dimension.
+/// An index along the row: of loaded numbers or program ids (the diagonal of a matrix of scores), and of sizes beside them; no stride, no
+/// other dimension.
 static bool is_index(const Poly *index) {
-    bool loads = false;
+    bool differs = false;
     for (int t = 0; t < index->count; t++) {
         if (index->terms[t].atom_count > 1) return false;
         const Value *atom = index->terms[t].atom_count ? index->terms[t].atoms[0] : NULL;
         if (!atom) continue;
-        if (walk_from(atom, loaded_rule, false, NULL))
-            loads = true;
+        if (value_is_program_id(atom, -1) || walk_from(atom, loaded_rule, false, NULL))
+            differs = true;
         else if (!value_is_of_parameters(atom))
             return false;
     }
-    return loads;
+    return differs;
+}
+
+/// Whether tiles of columns that go on by so many for each number of the loop follow each other without gaps.
+static bool tiles_follow(const Pick *pick, const Poly *step) {
+    const Poly *each =
+        poly_multiply(pick->arena, step, value_poly(pick->arena, pick->loop->operands[2]));
+    return each && poly_equal(each, pick->row->operands[0]->type.dims[0]);
 }
 
 /// Takes a tile of numbers for the row's columns where the index is the shorter for it.
@@ -117,16 +126,15 @@ static void try_columns(Pick *pick, Value *value, const Poly *distance, const Af
         pick->arena, poly_add(pick->arena, distance, poly_multiply(pick->arena, weight, base)),
         weight);
     if (!index || !is_index(index) || (pick->index && pick->index->count <= index->count)) return;
-    const Poly *origin = base;
-    if (pick->loop) {
-        const Poly *step;
-        if (!poly_split(pick->arena, base, pick->loop->regions[0]->arguments[0], &step, &origin) ||
-            !poly_is_constant(step, &one) || one != 1)
-            return;
-    }
+    const Poly *origin = base, *step = NULL;
+    if (pick->loop &&
+        (!poly_split(pick->arena, base, pick->loop->regions[0]->arguments[0], &step, &origin) ||
+         !tiles_follow(pick, step)))
+        return;
     pick->columns = value;
     pick->index = index;
     pick->origin = origin;
+    pick->step = step;
 }
 
 static void find_columns(Pick *pick, Value *value, const Poly *distance, const Affine *row,
@@ -165,23 +173,42 @@ static void find_branch(Pick *pick) {
     pick->inner = inner;
 }
 
-/// Whether the tiles of the row follow each other without gaps: one tile, or one in each iteration of a loop.
+/// Whether the row has one tile, or one in each iteration of a loop.
 static bool find_loop(Pick *pick) {
     if (pick->inner == pick->row) return true;
     Op *loop = pick->row->parent->parent;
     if (loop != pick->inner || (loop->code != OP_FOR && loop->code != OP_STATIC_FOR)) return false;
-    const Type type = pick->row->operands[0]->type;
     pick->loop = loop;
-    return poly_equal(value_poly(pick->arena, loop->operands[2]), type.dims[0]);
+    return true;
 }
 
 /* ---- which columns the tiles have ---- */
+
+static bool is_one(const Poly *poly) {
+    int64_t number;
+    return poly_is_constant(poly, &number) && number == 1;
+}
+
+/// Whether a loop from 0 on goes through all so many columns: up to them, or to their number of tiles.
+static bool loop_has_all(const Pick *pick, const Poly *columns) {
+    Arena *arena = pick->arena;
+    Value *end = pick->loop->operands[1];
+    const Op *op = end->op;
+    if (is_one(pick->step)) return poly_equal(value_poly(arena, end), columns);
+    if (!op || (op->code != OP_CDIV && op->code != OP_FLOORDIV) ||
+        !poly_equal(value_poly(arena, op->operands[1]), pick->step))
+        return false;
+    const Poly *all = columns;
+    if (op->code == OP_FLOORDIV)
+        all = poly_add(arena, columns, poly_subtract(arena, pick->step, poly_constant(arena, 1)));
+    return poly_equal(value_poly(arena, op->operands[0]), all);
+}
 
 /// Where the columns end: by their mask, which may say no more, or where the tiles end. NULL where the mask is another one.
 static Value *end_of_columns(const Pick *pick) {
     const Value *mask = access_mask(pick->row);
     const Op *op = mask ? mask->op : NULL;
-    if (!mask) return pick->loop ? pick->loop->operands[1] : NULL;
+    if (!mask) return pick->loop && is_one(pick->step) ? pick->loop->operands[1] : NULL;
     return op && op->code == OP_LT && op->operands[0] == pick->columns &&
                    op->operands[1]->type.rank == 0
                ? op->operands[1]
@@ -193,14 +220,14 @@ static bool find_inside(const Differentiation *state, Pick *pick, const Affine *
     Builder *b = &pick->before;
     const Poly *tile = pick->row->operands[0]->type.dims[0];
     Value *end = end_of_columns(pick);
-    if (!end && access_mask(pick->row)) return false;
+    if (!end && (access_mask(pick->row) || (pick->loop && !is_one(pick->step)))) return false;
     const Poly *columns = end ? value_poly(pick->arena, end) : tile;
     RowTiles tiles = {pick->tiles->input, row->base, row->lane[0], columns};
     Value *const *bounds = pick->loop ? pick->loop->operands : NULL;
     bool from_zero =
         poly_is_zero(pick->origin) && (!bounds || poly_is_zero(value_poly(pick->arena, bounds[0])));
     if (!from_zero || !row_is_whole(state, &tiles)) return false;
-    bool is_all = bounds && poly_equal(value_poly(pick->arena, bounds[1]), columns);
+    bool is_all = bounds && loop_has_all(pick, columns);
     end = end ? bring(pick, end) : build_poly(b, tile);
     if (!end || (bounds && !is_all)) return false;
     Value *low = build_binary(b, OP_GE, pick->label, build_int(b, 0));
@@ -219,8 +246,9 @@ static bool is_asked_for(const Pick *pick) {
     Value *end = end_of_columns(pick);
     if (mask && !end) return false;
     if (pick->loop) {
-        first = poly_add(arena, first, value_poly(arena, pick->loop->operands[0]));
-        last = value_poly(arena, pick->loop->operands[1]);
+        const Poly *start = value_poly(arena, pick->loop->operands[0]);
+        first = poly_add(arena, first, poly_multiply(arena, pick->step, start));
+        last = poly_multiply(arena, pick->step, value_poly(arena, pick->loop->operands[1]));
     }
     const Poly *below = poly_subtract(arena, poly_add(arena, pick->origin, last), pick->index);
     const Poly *one = poly_constant(arena, 1);
@@ -341,11 +369,12 @@ static Value *out_of_branches(Pick *pick, Value *value) {
 }
 
 static void note_assumption(Differentiation *state, const Pick *pick) {
+    bool is_loaded = walk_from(pick->label, loaded_rule, false, NULL);
     const char *text = arena_printf(
         state->arena,
-        "the element of `%s` that is read by an index from memory lies in the row that the program "
+        "the element of `%s` that is read by %s lies in the row that the program "
         "reads as well: where it does not, and its gradient is not 0, that row's gradient is NaN",
-        pick->picked->input->name);
+        pick->picked->input->name, is_loaded ? "an index from memory" : "the program's number");
     LIST_PUSH(state->arena, &state->stores.assumptions,
               (Assumption){.text = text, .range = pick->picked->range});
 }

@@ -260,7 +260,7 @@ static const Poly *own_stride(Arena *arena, const DigitPlaces *places, const Pol
 }
 
 static bool is_at_most(Arena *arena, const Poly *number, const Poly *other) {
-    return poly_is_nonnegative(arena, poly_subtract(arena, other, number));
+    return sizes_are_nonnegative(arena, poly_subtract(arena, other, number));
 }
 
 /// Of the digits from `done` on the one with the least step, if that goes over what the smaller ones reach; -1.

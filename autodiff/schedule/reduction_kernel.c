@@ -313,6 +313,18 @@ static bool axis_is_summed(const ReductionPlan *plan, int axis) {
            plan->summed[summed_axis(axis, 1)];
 }
 
+/// How many programs the forward has for each of those that share a sum.
+static Value *count_others(const SummedPrograms *programs, Builder *b) {
+    Value *all = NULL;
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+        if (!programs->axes.programs[axis]) continue;
+        Value *count = build_unary(b, OP_NUM_PROGRAMS, build_int(b, axis));
+        all = all ? build_binary(b, OP_MUL, all, count) : count;
+    }
+    Value *others = build_binary(b, OP_FLOORDIV, all, programs->count);
+    return named(build_binary(b, OP_MAXIMUM, others, build_int(b, 1)), "owners");
+}
+
 /// How many owners a sum has: iterations, times the programs along each axis that is not summed over. NULL: one.
 static Value *count_owners(const Nest *nest, const SummedPrograms *programs, Builder *b,
                            const ReductionBounds *bounds) {
@@ -359,14 +371,16 @@ static Value *build_most(const Nest *nest, const SummedPrograms *programs, Build
     Parameter *parameter = &state->backward->parameters[most->index];
     parameter->is_constexpr = true;
     parameter->default_text = str_from(most_slices);
-    Value *owners = count_owners(nest, programs, b, bounds);
+    Value *owners = nest->plan->is_gathered ? count_others(programs, b)
+                                            : count_owners(nest, programs, b, bounds);
     return owners ? build_trip_count(b, build_int(b, 0), most, owners) : most;
 }
 
 /// Several programs for each owner, each with a slice of what there is to sum; `bounds`: NULL where there is but one owner.
 static Shares slice_up(Nest *nest, const SummedPrograms *programs, Builder *b,
                        const ReductionBounds *bounds) {
-    nest->is_parts = nest->plan->is_own || nest->plan->turns || sums_are_parts(nest->plan);
+    nest->is_parts = nest->plan->is_own || nest->plan->turns ||
+                     (!nest->plan->is_gathered && sums_are_parts(nest->plan));
     Value *most = build_most(nest, programs, b, bounds);
     Value *slices = named(build_binary(b, OP_MINIMUM, programs->count, most), "slices");
     Shares shares = {.first = programs->own, .step = slices};

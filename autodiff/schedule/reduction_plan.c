@@ -81,6 +81,8 @@ typedef struct Candidate {
     Op *loop;
     bool summed[SUMMED_AXES], is_owned;
     bool is_open;  // nobody knows whether programs along some axis share them
+    bool
+        is_gathered;  // memory says which elements they are: programs share them that read the same
 } Candidate;
 
 static AxisDependence dependence_on(const Axis *axes, const AxisDependence *dependence, int count,
@@ -124,12 +126,52 @@ static bool is_told(const SharedStatement *shared, const Axis *axes,
     return shared->told_by != NULL;
 }
 
+/// Whether the address, the mask or a branch around a statement is made of an id, by another way than through `stop` (may be NULL).
+static bool is_made_of(Arena *arena, const Op *op, const Value *id, const Value *stop) {
+    if (!id) return false;
+    if (value_depends_on(arena, op->operands[0], id, stop)) return true;
+    const Value *mask = access_mask(op);
+    if (mask && value_depends_on(arena, mask, id, stop)) return true;
+    for (const Op *outer = op->parent->parent; outer; outer = outer->parent->parent)
+        if (value_depends_on(arena, outer->operands[0], id, stop)) return true;
+    return false;
+}
+
+/// Of an address from memory (`table + index * H + head`): programs whose ids, or digits of these, it is not made of add to the same
+/// elements.
+static bool find_gathered_axes(const Differentiation *state, const FunctionAxes *function,
+                               Candidate *candidate) {
+    Arena *arena = state->arena;
+    const Op *op = candidate->op;
+    bool any = false;
+    for (const Op *outer = op->parent->parent; outer; outer = outer->parent->parent)
+        if (outer->code != OP_IF) return false;
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+        const Value *id = function->programs[axis];
+        Value *const *tiles = function->tiles[axis];
+        if (!id) continue;
+        bool is_divided = tiles[0] || tiles[1];
+        bool is_whole = is_made_of(arena, op, id, tiles[0]) && is_made_of(arena, op, id, tiles[1]);
+        for (int digit = is_divided ? 0 : AXIS_WHOLE; digit < (is_divided ? 2 : 0); digit++) {
+            bool is_own = is_whole || (is_divided && is_made_of(arena, op, tiles[digit], NULL));
+            candidate->summed[summed_axis(axis, digit)] = !is_own;
+            candidate->is_owned |= is_own;
+            any |= !is_own;
+        }
+    }
+    join_tile_axes(candidate->summed);
+    candidate->is_gathered = true;
+    return any;
+}
+
 /// Which programs share the statement's elements; `is_alone`: in one iteration of a loop, which is looked for.
 static bool find_axes(const Differentiation *state, const FunctionAxes *function,
                       Candidate *candidate, bool is_alone) {
     Axis axes[ACCESS_MOST_AXES];
     AxisDependence dependence[ACCESS_MOST_AXES];
     Access access = access_of(state->arena, candidate->op);
+    if (access.parameter && !access.offset.known && is_alone)
+        return find_gathered_axes(state, function, candidate);
     if (!access.parameter || !access.offset.known || !lanes_are_apart(state->arena, candidate->op))
         return false;
     int count = access_axes(state->arena, function, &access, axes, dependence, ACCESS_MOST_AXES);
@@ -400,7 +442,8 @@ static bool can_stand_apart(Differentiation *state, ReductionPlan *plan,
     bounds += cost_of(&slice, op->operands[0]) + cost_of(&slice, op->operands[2]);
     if (bounds || !walk_needs(op, visit_cost, &slice) || slice.fails) return false;
     // What is read for each program must be no more than it would have added, and less where some are still added.
-    int most = plan->loop || shared->is_one_of_several ? rank + 1 : rank;
+    bool may_read_as_much = plan->loop || shared->is_one_of_several || plan->is_gathered;
+    int most = may_read_as_much ? rank + 1 : rank;
     if (slice.cost > most) return false;
     walk_needs(op, visit_take, &slice);
     return true;
@@ -439,6 +482,8 @@ static bool consider(Differentiation *state, ReductionPlan *plan, const Function
     trial.loop = candidate.loop;
     for (int axis = 0; axis < SUMMED_AXES; axis++) trial.summed[axis] = candidate.summed[axis];
     trial.is_sliced = !candidate.loop || !candidate.is_owned;
+    trial.is_gathered |= candidate.is_gathered;
+    if (candidate.is_gathered && (shared->is_one_of_several || !is_apart)) return false;
     if (shared->is_one_of_several && !candidate.is_owned) return false;
     if (shared->is_one_of_several && !candidate.loop && fits_slices(state, shared)) return false;
     if (shared->is_one_of_several) trial.is_sliced = false;

@@ -27,6 +27,8 @@ typedef struct ReductionPlan {
     bool
         is_sliced;  // owners are too few to fill a GPU: several programs sum a share each, and add it
     bool
+        is_gathered;  // memory says which elements some of the sums are: these are added, not stored
+    bool
         is_own;  // each program keeps what it adds apart, and does all else as before: as many slices as there is room for
     bool
         is_large;  // with `is_own`: what is kept apart is as large as what a program reads, which is busy with loops or products

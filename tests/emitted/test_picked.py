@@ -30,6 +30,10 @@ ATOMICS = {
     "one_too_far": 1,
     "in_either_part": 1,
     "two_under_a_flag": 1,
+    "on_the_diagonal": 0,
+    "tiles_counted": 0,
+    "whole_tiles_counted": 1,
+    "every_other_tile": 1,
 }
 
 
@@ -38,7 +42,7 @@ def test_rows_take_over_what_is_read_apart() -> None:
     found = {kernel["name"]: (kernel["status"], kernel["atomics"]) for kernel in report["kernels"]}
     assert found == {name: ("proved", count) for name, count in ATOMICS.items()}
     said = [e for e in report["diagnostics"] if e["name"] == "gradient-assumes-distinct"]
-    assert len(said) == 5  # one a label; none where branches or masks ask for what the program has
+    assert len(said) == 7  # one a label; none where branches or masks ask for what the program has
     assert "lies in the row that the program reads as well" in said[0]["message"]
 
 

@@ -222,3 +222,54 @@ def two_under_a_flag(x, totals, labels, y, n, KNOWN: tl.constexpr, BLOCK: tl.con
         total = total * total - tl.load(x + row * n + label)
         total *= tl.load(x + row * n + n - 1 - label)
     tl.store(y + row, total)
+
+
+# tad: n=11, BLOCK=4, x=f32[5, n], y=f32[5], grid=(5,)
+@triton.jit
+def on_the_diagonal(x, y, n, BLOCK: tl.constexpr):
+    """Each row's own number is the column that it is held against."""
+    row = tl.program_id(0)
+    total = 0.0
+    for start in range(0, n, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        v = tl.load(x + row * n + cols, mask=cols < n, other=-float("inf"))
+        total += tl.sum(tl.exp(v))
+    tl.store(y + row, tl.log(total) - tl.load(x + row * n + row))
+
+
+# tad: n=11, BLOCK=4, x=f32[3, n], labels=i32[3], y=f32[3], grid=(3,)
+# tad: n=12, BLOCK=4, x=f32[3, n], labels=i32[3], y=f32[3], grid=(3,)
+@triton.jit
+def tiles_counted(x, labels, y, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    total = 0.0
+    for tile in range(tl.cdiv(n, BLOCK)):
+        cols = tile * BLOCK + tl.arange(0, BLOCK)
+        v = tl.load(x + row * n + cols, mask=cols < n, other=-float("inf"))
+        total += tl.sum(tl.exp(v))
+    tl.store(y + row, tl.log(total) - tl.load(x + row * n + tl.load(labels + row)))
+
+
+# tad: n=11, BLOCK=4, x=f32[3, n], labels=i32[3], y=f32[3], grid=(3,)
+@triton.jit
+def whole_tiles_counted(x, labels, y, n, BLOCK: tl.constexpr):
+    """What is left behind the last whole tile is not read: a label may be there."""
+    row = tl.program_id(0)
+    total = 0.0
+    for tile in range(n // BLOCK):
+        cols = tile * BLOCK + tl.arange(0, BLOCK)
+        v = tl.load(x + row * n + cols, mask=cols < n, other=-float("inf"))
+        total += tl.sum(tl.exp(v))
+    tl.store(y + row, tl.log(total) - tl.load(x + row * n + tl.load(labels + row)))
+
+
+# tad: n=16, BLOCK=4, x=f32[3, n], labels=i32[3], y=f32[3], grid=(3,)
+@triton.jit
+def every_other_tile(x, labels, y, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    total = 0.0
+    for tile in range(tl.cdiv(n, BLOCK)):
+        cols = 2 * tile * BLOCK + tl.arange(0, BLOCK)
+        v = tl.load(x + row * n + cols, mask=cols < n, other=-float("inf"))
+        total += tl.sum(tl.exp(v))
+    tl.store(y + row, tl.log(total) - tl.load(x + row * n + tl.load(labels + row)))

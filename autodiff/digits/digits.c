@@ -397,6 +397,30 @@ int digits_steps(Arena *arena, Op *access, DigitStep *steps, int capacity, const
     return places.count;
 }
 
+int digits_steps_in_loops(Arena *arena, Op *access, DigitStep *steps, int capacity,
+                          const Poly **base, DigitStep *loops, int most_loops, int *loop_count) {
+    DigitSum sum;
+    DigitPlaces places;
+    *loop_count = 0;
+    if (!find_sum(arena, access, &sum) || !find_places(&sum, &places)) return -1;
+    for (const Op *op = access->parent->parent; op; op = op->parent->parent) {
+        int at = 0;
+        while (at < sum.loop_count && sum.variables[at]->region->parent != op) at++;
+        if (at == sum.loop_count || *loop_count == most_loops) return -1;
+        loops[(*loop_count)++] =
+            (DigitStep){.extent = sum.loops[at].extent, .weight = sum.loops[at].weight};
+    }
+    for (int i = 0; i < places.count && i < capacity; i++)
+        steps[i] = (DigitStep){.extent = places.items[i].extent, .weight = places.items[i].weight};
+    *base = sum.base;
+    return *loop_count == sum.loop_count ? places.count : -1;
+}
+
+Value *digits_number_in_loops(Arena *arena, Op *access) {
+    DigitSum sum;
+    return find_sum(arena, access, &sum) ? sum.number : NULL;
+}
+
 int digits_read_steps(Arena *arena, Op *access, DigitStep *steps, int capacity, const Poly **base,
                       Value **number, Value **parameter) {
     DigitSum sum;

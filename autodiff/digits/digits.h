@@ -25,6 +25,13 @@ typedef struct DigitStep {
 /// index is no sum of digits of one number.
 int digits_steps(Arena *arena, Op *access, DigitStep *steps, int capacity, const Poly **base);
 
+/// The same with the loops around the access, whose variables run from 0 to numbers of the launch: `loops[i]` is the digit of the loop that is
+/// `i + 1` levels around it. -1 also where something else is around it, or more than `most_loops`; `*loop_count`: how many there are.
+int digits_steps_in_loops(Arena *arena, Op *access, DigitStep *steps, int capacity,
+                          const Poly **base, DigitStep *loops, int most_loops, int *loop_count);
+
+/// The number that such an index has the digits of, or NULL.
+Value *digits_number_in_loops(Arena *arena, Op *access);
 /// The number that such an index has the digits of, in no loop, and the parameter that it is of; or NULL.
 Value *digits_number(Arena *arena, Op *access, Value **parameter);
 /// The same as both where several digits may be of one element: a digit may move the address by nothing, by steps of several digits

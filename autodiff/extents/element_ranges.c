@@ -10,6 +10,7 @@
 #include "autodiff/addresses/place.h"
 #include "autodiff/digits/lane_digits.h"
 #include "autodiff/digits/rotations.h"
+#include "autodiff/extents/flat_ranges.h"
 #include "autodiff/extents/mask_cuts.h"
 #include "autodiff/extents/program_splits.h"
 
@@ -320,6 +321,8 @@ bool element_ranges(StoredSearch *coverage, Op *store, ElementRanges *cover) {
     const Poly *weights[STORED_MOST_DIGITS];
     *cover = (ElementRanges){0};
     coverage->split_count = 0;
+    if (!access.offset.known && !coverage->is_most && flat_ranges(coverage, store, cover))
+        return true;
     if (!access.offset.known || access.offset.wrapped || access.offset.rank > type.rank)
         return false;
     if (!coverage->most) find_splits(coverage, access.offset.base);

@@ -29,7 +29,7 @@ static SyntaxNode keyword_node(Lowering *lowering, SyntaxNode call, const char *
 }
 
 void lowering_report_keyword(Lowering *lowering, OpCode code, const char *callee,
-                             const char *keyword, SyntaxNode node) {
+                             const char *keyword, Str missing, SyntaxNode node) {
     int count;
     const OpParameter *parameters = op_parameters(code, &count);
     const char *nearest = NULL;
@@ -41,24 +41,27 @@ void lowering_report_keyword(Lowering *lowering, OpCode code, const char *callee
         nearest = str_dup(lowering->arena, parameters[i].name);
     }
     Diagnostic *diagnostic =
-        lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node,
-                        nearest ? "`%s` has no parameter `%s`; did you mean `%s`?"
-                                : "`%s` has no parameter `%s`.%s",
-                        callee, keyword, nearest ? nearest : "");
+        nearest || missing.size
+            ? lowering_report(
+                  lowering, DIAGNOSTIC_WRONG_ARGUMENT, node, "`%s` has no parameter `%s`%s `%s`%s",
+                  callee, keyword, nearest ? "; did you mean" : ", and needs",
+                  nearest ? nearest : str_dup(lowering->arena, missing), nearest ? "?" : ".")
+            : lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node,
+                              "`%s` has no parameter `%s`.", callee, keyword);
     // A release that we do not know may have it.
     if (diagnostic && !nearest) diagnostic->severity = SEVERITY_WARNING;
 }
 
 /// What a keyword that no release we know has does to the operands. False: nobody knows what the operation computes with it.
 static bool take_unknown_keyword(Lowering *lowering, OpCode code, const Keyword *keyword,
-                                 Value **operands, SyntaxNode node) {
+                                 Value **operands, Str missing, SyntaxNode node) {
     const char *callee = op_rows[code].name ? op_rows[code].name : op_rows[code].id;
     const FormerKeyword *former = op_former_keyword(code, keyword->name);
     SyntaxNode place = keyword_node(lowering, node, keyword->name);
     bool truth = false;
     bool is_known = value_truth(keyword->value, &truth);
     if (!former) {
-        lowering_report_keyword(lowering, code, callee, keyword->name, place);
+        lowering_report_keyword(lowering, code, callee, keyword->name, missing, place);
         return is_known && !truth;
     }
     lowering_report(lowering, DIAGNOSTIC_REMOVED_OPERATION, place,
@@ -111,23 +114,24 @@ static bool operands_bind(Lowering *lowering, OpCode code, const Arguments *argu
         }
         if (index >= 0) (*operands)[index] = keyword->value;
     }
-    bool is_known = true;
+    Str missing = {0};
+    for (int i = 0; i < count && !missing.size; i++)
+        if (!(*operands)[i] && !parameters[i].default_text.size && !parameters[i].is_variadic)
+            missing = parameters[i].name;
+    bool is_known = true, has_unknown = false;
     for (LIST_EACH(int, k, arguments->keywords)) {
         const Keyword *keyword = &arguments->keywords.items[k];
-        if (op_parameter_index(code, str_from(keyword->name)) < 0 &&
-            !keyword_is_internal(keyword->name))
-            is_known &= take_unknown_keyword(lowering, code, keyword, *operands, node);
+        if (op_parameter_index(code, str_from(keyword->name)) >= 0 ||
+            keyword_is_internal(keyword->name))
+            continue;
+        has_unknown = true;
+        is_known &= take_unknown_keyword(lowering, code, keyword, *operands, missing, node);
     }
-    for (int i = 0; i < count; i++) {
-        bool is_missing =
-            !(*operands)[i] && !parameters[i].default_text.size && !parameters[i].is_variadic;
-        if (!is_missing) continue;
-        if (!arguments->is_open)
-            lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node, "`%s` needs `%.*s`.", callee,
-                            STR_ARGS(parameters[i].name));
-        return false;
-    }
-    return is_known;
+    // what goes by a wrong name is not missing, too
+    if (missing.size && !arguments->is_open && !has_unknown)
+        lowering_report(lowering, DIAGNOSTIC_WRONG_ARGUMENT, node, "`%s` needs `%.*s`.", callee,
+                        STR_ARGS(missing));
+    return is_known && !missing.size;
 }
 
 static Value *combine_argument(Lowering *lowering, Region *region, const Value *item) {

@@ -194,33 +194,63 @@ static bool is_bound_by_itself(Check *check, const TriedLaunch *tried, const boo
     return false;
 }
 
-static void tell_fault(Check *check, const LaunchFault *fault, int tries) {
+/// The numbers that the fault comes of, "BK = 41", and what they follow from; empty where nothing is told.
+static const char *numbers_of(Check *check, const LaunchFault *fault, Leaves *leaves) {
     int count = check->function->parameter_count;
     bool *mentions = ARENA_ARRAY(check->arena, bool, count + 1);
-    bool is_range = fault->said->id == DIAGNOSTIC_ARANGE_NOT_POWER_OF_TWO;
+    const char *values = "";
     if (!mentioned_at(check, &fault->tried, fault->said->range, mentions) ||
         (fault->is_lengths_own && !is_bound_by_itself(check, &fault->tried, mentions)))
-        return;
-    Leaves leaves = {0};
-    const char *values = "";
+        return "";
     for (int p = 0; p < count; p++) {
         if (!mentions[p]) continue;
         const ConcreteArgument *argument = &fault->tried.concrete->arguments[p];
         if (argument->constant.kind != CONSTANT_INT) continue;
-        leaves_add_argument(&leaves, fault->tried.launch, p);
+        leaves_add_argument(leaves, fault->tried.launch, p);
         values = arena_printf(check->arena, "%s%s%s = %lld", values, *values ? ", " : "",
                               check->function->parameters[p].name,
                               (long long)argument->constant.integer);
     }
     // what two tensors have in common is mostly not written down
-    if (!*values || !leaves_are_of_one(&leaves)) return;
+    return leaves_are_of_one(leaves) ? values : "";
+}
+
+static bool is_range_fault(const LaunchFault *fault) {
+    return fault->said->id == DIAGNOSTIC_ARANGE_NOT_POWER_OF_TWO;
+}
+
+/// Whether an earlier range is refused for the same numbers: this one is said there.
+static bool is_told_before(Check *check, const LaunchFaults *faults, int index,
+                           const char *values) {
+    for (int i = 0; i < index && is_range_fault(&faults->items[index]); i++) {
+        Leaves leaves = {0};
+        if (is_range_fault(&faults->items[i]) &&
+            strcmp(numbers_of(check, &faults->items[i], &leaves), values) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void tell_fault(Check *check, const LaunchFaults *faults, int index, int tries) {
+    const LaunchFault *fault = &faults->items[index];
+    Leaves leaves = {0};
+    const char *values = numbers_of(check, fault, &leaves);
+    if (!*values || is_told_before(check, faults, index, values)) return;
     // some forks of Triton take ranges of any length
-    bool is_suspicion = fault->times < tries || is_range;
+    bool is_range = is_range_fault(fault), is_suspicion = fault->times < tries || is_range;
     const char *sizes = leaves_print(check->arena, &leaves);
-    Diagnostic *said =
-        check_report_at(check, is_suspicion ? DIAGNOSTIC_LAUNCH_SHAPE : DIAGNOSTIC_INSTANCE_SHAPE,
-                        fault->said->range, "%s, with %s%s%s", fault->said->message, values,
-                        *sizes ? " at a launch where " : "", sizes);
+    Diagnostic *said = check_report_at(
+        check, is_suspicion ? DIAGNOSTIC_LAUNCH_SHAPE : DIAGNOSTIC_INSTANCE_SHAPE,
+        fault->said->range, "%s, with %s%s%s%s", fault->said->message, values,
+        *sizes ? " at a launch where " : "", sizes,
+        is_range ? ": pass `triton.next_power_of_2(...)` of it, and mask the rest" : "");
+    for (int k = index + 1; k < faults->count && is_range; k++) {
+        Leaves others = {0};
+        if (said && is_range_fault(&faults->items[k]) &&
+            strcmp(numbers_of(check, &faults->items[k], &others), values) == 0)
+            diagnostic_relate(check->diagnostics, said, faults->items[k].said->range,
+                              "the same length here");
+    }
     launch_relate(check, said, &fault->tried);
 }
 
@@ -272,5 +302,5 @@ void check_launch_values(Check *check, const LaunchSite *site) {
         note_faults(check, &faults, &tried, policy.keeps_lengths);
     }
     if (check_was_said(check, site->range)) return;
-    for (int i = 0; i < faults.count; i++) tell_fault(check, &faults.items[i], tries);
+    for (int i = 0; i < faults.count; i++) tell_fault(check, &faults, i, tries);
 }

@@ -269,6 +269,14 @@ static Value *missing_member(Lowering *lowering, const Value *value, Str name, S
     OpMember nearest = op_suggest_member(name);
     const char *what = value->type.rank > 0 ? "tile" : "scalar";
     bool is_near = nearest.distance <= 2 && 3 * nearest.distance <= (int)name.size + 1;
+    OpCode function = op_find(name);
+    if (function != OP_COUNT && !op_rows[function].instead && value->type.kind == TYPE_NUMBER) {
+        Diagnostic *said = lowering_report(lowering, DIAGNOSTIC_UNKNOWN_OPERATION, node,
+                                           "a %s has no `%.*s`: it is a function, `tl.%.*s(...)`.",
+                                           what, STR_ARGS(name), STR_ARGS(name));
+        if (said) said->severity = SEVERITY_WARNING;
+        return lowering_silent(lowering, "an unknown attribute");
+    }
     Diagnostic *diagnostic = is_near ? lowering_report(lowering, DIAGNOSTIC_UNKNOWN_OPERATION, node,
                                                        "a %s has no `%.*s`; did you mean `%.*s`?",
                                                        what, STR_ARGS(name), STR_ARGS(nearest.name))

@@ -433,7 +433,7 @@ static void range_arguments(Lowering *lowering, LoweredLoop *loop, SyntaxNode li
                       (Keyword){str_dup(lowering->arena, name), value});
         if (op_parameter_index(loop->code, name) < 0)
             lowering_report_keyword(lowering, loop->code, op_rows[loop->code].name,
-                                    str_dup(lowering->arena, name), arguments[i]);
+                                    str_dup(lowering->arena, name), (Str){0}, arguments[i]);
     }
     bool has_end = given[1] && !value_is_none(given[1]);
     Value *first = given[0] ? given[0] : lowering_silent(lowering, "a range without bounds");

@@ -5,6 +5,7 @@
 #include "server/queues/answer.h"
 #include "server/queues/fast_queue.h"
 #include "server/queues/request.h"
+#include "server/settings/settings_completion.h"
 
 static int completion_kind_number(CompletionKind kind) {
     // CompletionItemKind of the protocol.
@@ -78,10 +79,37 @@ static Json *completion_json(Request *request, const CompletionItem *item, Json 
     return json;
 }
 
+/// Words of `[tool.tad]`.
+static Json *complete_settings(Request *request) {
+    enum { KIND_PROPERTY = 10, KIND_VALUE = 12 };
+    Arena *arena = request->arena;
+    uint32_t offset;
+    if (!position_offset(request, json_get(request->params, "position"), &offset)) return NULL;
+    SettingsWords words = settings_words(arena, request->text->text, offset);
+    Json *range = json_object(arena), *items = json_array(arena), *result = json_object(arena);
+    json_set(range, "start", offset_json(request, words.start));
+    json_set(range, "end", offset_json(request, words.end));
+    for (LIST_EACH(int, i, words.list)) {
+        const SettingsWord *word = &words.list.items[i];
+        Json *item = json_object(arena), *edit = json_object(arena);
+        json_set_string(item, "label", word->label);
+        json_set_number(item, "kind", word->is_key ? KIND_PROPERTY : KIND_VALUE);
+        if (*word->detail) json_set_string(item, "detail", word->detail);
+        json_set(edit, "range", range);
+        json_set_string(edit, "newText", word->insert);
+        json_set(item, "textEdit", edit);
+        json_push(items, item);
+    }
+    json_set_bool(result, "isIncomplete", false);
+    json_set(result, "items", items);
+    return result;
+}
+
 Json *handle_completion(Request *request) {
     Arena *arena = request->arena;
     uint32_t offset;
     if (!request->configuration->completion) return NULL;
+    if (request->text->is_settings) return complete_settings(request);
     const Snapshot *snapshot = request_snapshot_at(request, &offset);
     if (!snapshot) return NULL;
     Completions completions = completions_at(arena, snapshot, offset);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "server/settings/settings_completion.h"
 #include "server/text/notebook.h"
 
 /// Offsets stay what they are.
@@ -28,7 +29,8 @@ static Lines lines_copy(Arena *arena, Lines lines) {
 }
 
 /// Of a text and lines that live in `arena`, which it takes over.
-static Text *text_frozen(Arena *arena, Str text, Lines lines, int version, bool is_cell) {
+static Text *text_frozen(Arena *arena, Str text, Lines lines, int version, bool is_cell,
+                         bool is_settings) {
     Text *result = ARENA_NEW(arena, Text);
     result->arena = arena;
     atomic_init(&result->count, 1);
@@ -36,8 +38,9 @@ static Text *text_frozen(Arena *arena, Str text, Lines lines, int version, bool 
     result->caret = NO_CARET;
     result->text = text;
     Str python = is_cell ? cell_python(arena, text) : text;
-    result->analysed = with_line_feeds(arena, python);
+    result->analysed = is_settings ? STR("") : with_line_feeds(arena, python);
     result->is_cell = is_cell;
+    result->is_settings = is_settings;
     result->lines = lines;
     return result;
 }
@@ -46,7 +49,8 @@ Text *text_new(const char *uri, Str text, int version) {
     Arena *arena =
         arena_new_sized(text.size + text.size / 4);  // the text and where its lines start
     Str copy = text_copy(arena, text);
-    return text_frozen(arena, copy, lines_of(arena, copy), version, uri_is_cell(uri));
+    return text_frozen(arena, copy, lines_of(arena, copy), version, uri_is_cell(uri),
+                       uri_is_settings(uri));
 }
 
 Text *text_retain(const Text *text) {
@@ -143,7 +147,8 @@ Text *text_edit(const Text *old, const Json *changes, Encoding encoding, int ver
         return NULL;
     }
     if (changes->count != 1) draft_compact(&draft);
-    Text *result = text_frozen(draft.arena, draft.text, draft.lines, version, old->is_cell);
+    Text *result =
+        text_frozen(draft.arena, draft.text, draft.lines, version, old->is_cell, old->is_settings);
     if (changes->count == 1) result->caret = draft.caret;
     return result;
 }

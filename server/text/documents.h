@@ -18,6 +18,7 @@ typedef struct Text {
     Str text;
     Str analysed;  // the same with "\n" for a lone "\r", which the analysis does not take for the end of a line; Python alone
     bool is_cell;  // of a notebook
+    bool is_settings;  // of a TOML file: nothing of it is analysed
     Lines lines;
     uint32_t caret;  // behind what was just typed, NO_CARET where nobody seems to type
 } Text;

@@ -140,6 +140,7 @@ export class Server implements vscode.Disposable {
         { scheme: "file", language: "python" },
         { scheme: "untitled", language: "python" },
         { scheme: "vscode-notebook-cell", language: "python" },
+        { scheme: "file", pattern: "**/pyproject.toml" },
       ],
       initializationOptions: {
         trusted: vscode.workspace.isTrusted,

@@ -129,8 +129,8 @@ static Value *call_function(Lowering *lowering, const FunctionDefinition *callee
         lowering->global_depth--;
         return value;
     }
-    // Other decorators may make something callable of it that we do not see.
-    if (!callee->is_jit && callee->decorators.count == 0)
+    // Other decorators may make something callable of it that we do not see, and so may the other branch of a condition.
+    if (!callee->is_jit && callee->decorators.count == 0 && !callee->condition)
         lowering_report(
             lowering, DIAGNOSTIC_UNDECORATED_HELPER, node,
             "`%.*s` is called from a kernel but is not a Triton function; decorate it with @triton.jit.",

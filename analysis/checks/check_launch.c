@@ -457,6 +457,14 @@ static const Access *first_update(const Check *check, int parameter) {
     return NULL;
 }
 
+/// Whether the file gives the kernel a hook, `kernel.add_pre_run_hook(...)`, which may set memory to zero before each launch.
+static bool has_run_hook(const Check *check) {
+    const FunctionDefinition *definition = check->kernel->definition;
+    const char *hook =
+        arena_printf(check->arena, "%.*s.add_pre_run_hook", STR_ARGS(definition->name));
+    return text_contains(definition->module->source->text, hook);
+}
+
 void check_started_sums(Check *check) {
     const FunctionDefinition *definition = check->kernel->definition;
     const Function *function = check->function;
@@ -465,7 +473,7 @@ void check_started_sums(Check *check) {
     for (int p = 0; p < function->parameter_count; p++)
         any |= (updates[p] = first_update(check, p)) != NULL;
     // A tuned kernel's hooks may set it to zero.
-    if (!any || !check->is_entry || definition->is_autotuned) return;
+    if (!any || !check->is_entry || definition->is_autotuned || has_run_hook(check)) return;
     HostLaunches launches = host_launches(check->arena, definition, function);
     for (LIST_EACH(int, i, launches)) {
         const HostLaunch *launch = launches.items[i];

@@ -142,6 +142,26 @@ static bool has_rows_of_its_own(const Check *check, const Op *access) {
     return false;
 }
 
+/// Whether the access goes along a block in a loop, as in `for i in range(BLOCK)`, and not as lanes.
+static bool loops_along_block(Check *check, const Op *access) {
+    for (const Op *outer = access->parent->parent; outer; outer = outer->parent->parent) {
+        int64_t end;
+        if (outer->code != OP_FOR || !value_is_int(outer->operands[1], &end) || end < 2) continue;
+        for (int i = 0; i < outer->regions[0]->argument_count; i++)
+            if (value_depends_on(check->arena, access->operands[0], outer->regions[0]->arguments[i],
+                                 NULL))
+                return true;
+    }
+    return false;
+}
+
+/// Whether the author may count on whole blocks: along some axis, of lanes or of a loop over a block, there is no mask.
+static bool counts_on_blocks(Check *check, const TriedLaunch *tried, const TrialAccess *access) {
+    return (access->wide & ~access->bounded) ||
+           (tried->concrete->buffers.items[access->buffer].contents == CONTENTS_INPUT &&
+            loops_along_block(check, access->op));
+}
+
 static bool is_certainly_outside(Check *check, const TriedLaunch *tried, const TrialAccess *access,
                                  Leaves *extent) {
     if (!access->outside || access->buffer < 0) return false;
@@ -154,8 +174,7 @@ static bool is_certainly_outside(Check *check, const TriedLaunch *tried, const T
     if (!tried_knows_extent(tried, access->buffer, extent)) return false;
     bool is_given = memory->contents == CONTENTS_INPUT && has_rows_of_its_own(check, access->op);
     if (is_given && !tried_speaks_of(tried, extent)) return false;
-    // without a mask along some axis the author may count on whole blocks
-    if ((access->wide & ~access->bounded) && tried->sizes != HOST_SIZES_WHOLE &&
+    if (counts_on_blocks(check, tried, access) && tried->sizes != HOST_SIZES_WHOLE &&
         !are_bounded_elsewhere(check, tried, extent))
         return false;
     Leaves leaves = {0};
@@ -416,10 +435,11 @@ static bool look_at(Check *check, const TriedLaunch *tried, bool tells) {
     return any;
 }
 
-static bool is_unbounded(const TriedLaunch *tried) {
+static bool is_unbounded(Check *check, const TriedLaunch *tried) {
     for (LIST_EACH(int, i, tried->trial->accesses)) {
         const TrialAccess *access = &tried->trial->accesses.items[i];
-        if (access->outside && (access->wide & ~access->bounded)) return true;
+        if (access->outside && access->buffer >= 0 && counts_on_blocks(check, tried, access))
+            return true;
     }
     return false;
 }
@@ -492,7 +512,7 @@ static void check_trial(Check *check, const LaunchSite *site, bool keeps_blocks)
         policy.seed = choice->seed;
         meets[NEED_SHORT_LOOPS] = turns == 0 || turns == 1;
         if (!meets[choice->need] || !try_launch(check, site, policy, FIRST_STEPS, &tried)) continue;
-        meets[NEED_UNBOUNDED] |= is_unbounded(&tried);
+        meets[NEED_UNBOUNDED] |= is_unbounded(check, &tried);
         meets[NEED_TUNED] |= is_tuned(&tried);
         if (tried.trial->turns > turns) turns = tried.trial->turns;
         if (!look_at(check, &tried, keeps_blocks)) continue;

@@ -81,8 +81,8 @@ def test_every_row_has_a_positive_and_a_negative_fixture() -> None:
 def test_severities_are_those_of_the_table() -> None:
     table = rows()
     for path in fixture_files():
-        if path.stem == "language_other_build":
-            continue  # there what a compiler decides is a hint
+        if path.stem in ("language_other_build", "templates"):
+            continue  # there what a compiler decides, or another program writes, is a hint
         for marker in read_markers(path):
             assert marker.severity == table[marker.name][0], marker
 

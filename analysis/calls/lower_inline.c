@@ -49,7 +49,9 @@ static bool parameters_bind(Lowering *lowering, const FunctionDefinition *callee
                             const Arguments *arguments, Value **values, SyntaxNode node) {
     int position = 0;
     int used_keywords = 0;
-    bool takes_all_keywords = false, is_certain = signature_is_known(callee);
+    // what is no function of Triton's was said already
+    bool is_said = !callee->is_jit && !callee->decorators.count && !lowering->global_depth;
+    bool takes_all_keywords = false, is_certain = signature_is_known(callee) && !is_said;
     for (int i = 0; i < callee->parameter_count; i++) {
         const ParameterDefinition *parameter = &callee->parameters[i];
         int keyword = -1;

@@ -73,6 +73,12 @@ Range lowering_at(Lowering *lowering, SyntaxNode node) {
     return former;
 }
 
+/// Whether another program writes parts of the text before it runs: names may be its own.
+static bool is_template(const Lowering *lowering) {
+    const Source *source = lowering->frame->module ? lowering->frame->source : NULL;
+    return source && text_contains(source->text, "[[[cog");
+}
+
 Diagnostic *lowering_report(Lowering *lowering, DiagnosticId id, SyntaxNode node,
                             const char *format, ...) {
     if (!lowering->diagnostics || lowering->global_depth) return NULL;
@@ -99,6 +105,9 @@ Diagnostic *lowering_report(Lowering *lowering, DiagnosticId id, SyntaxNode node
         if (!known->holds && known->condition->type.is_constexpr &&
             diagnostic->severity == SEVERITY_ERROR)
             diagnostic->severity = SEVERITY_WARNING;
+    bool is_of_names = id == DIAGNOSTIC_UNDEFINED_NAME || id == DIAGNOSTIC_WRONG_ARGUMENT ||
+                       id == DIAGNOSTIC_UNDECORATED_HELPER;
+    if (is_of_names && is_template(lowering)) diagnostic->severity = SEVERITY_HINT;
     if (range.source != inner.source)
         diagnostic_relate(lowering->diagnostics, diagnostic, inner, "in the helper, here");
     return diagnostic;

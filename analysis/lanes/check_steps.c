@@ -300,12 +300,18 @@ static void tell_other_block(Check *check, const Access *access, const Op *loop,
                              const Poly *length, const Poly *rows) {
     int64_t by, tile;
     if (is_constant(rows) || !differ_in_instance(check, rows, length, &by, &tile)) return;
-    Diagnostic *said = check_report(
-        check, DIAGNOSTIC_LOOP_STEP, access->op,
-        "in each iteration the address goes on by %s elements along this axis, and the mask by %s "
-        "(%lld and %lld): the loop's step is another block's",
-        poly_print(check->arena, length), poly_print(check->arena, rows), (long long)tile,
-        (long long)by);
+    const char *along = poly_print(check->arena, length), *masked = poly_print(check->arena, rows);
+    Diagnostic *said =
+        by == -tile
+            ? check_report(check, DIAGNOSTIC_LOOP_STEP, access->op,
+                           "in each iteration the address goes on by %s elements along this axis, "
+                           "and the mask lets as many more through: fewer are left, as with "
+                           "`lanes < n - start`",
+                           along)
+            : check_report(check, DIAGNOSTIC_LOOP_STEP, access->op,
+                           "in each iteration the address goes on by %s elements along this axis, "
+                           "and the mask by %s (%lld and %lld): the loop's step is another block's",
+                           along, masked, (long long)tile, (long long)by);
     check_relate(check, said, compared, "the mask");
     check_relate(check, said, loop, "the loop");
 }

@@ -6,13 +6,13 @@
 #include "analysis/cost/card.h"
 #include "analysis/diagnostics/diagnostic.h"
 
-typedef struct Place {
+typedef struct WordPlace {
     Arena *arena;
     Str text;
     uint32_t offset;
     SettingsWords words;
     bool is_quoted;  // the cursor is within a string
-} Place;
+} WordPlace;
 
 bool uri_is_settings(const char *uri) { return uri && str_ends(str_from(uri), ".toml"); }
 
@@ -60,20 +60,20 @@ static Str list_key(Str text, uint32_t offset) {
     return (Str){"", 0};
 }
 
-static void add(Place *place, const char *label, const char *detail, const char *insert,
+static void add(WordPlace *place, const char *label, const char *detail, const char *insert,
                 bool is_key) {
     LIST_PUSH(
         place->arena, &place->words.list,
         ((SettingsWord){.label = label, .detail = detail, .insert = insert, .is_key = is_key}));
 }
 
-static void add_text(Place *place, const char *name, const char *detail) {
+static void add_text(WordPlace *place, const char *name, const char *detail) {
     const char *quoted = place->is_quoted ? name : arena_printf(place->arena, "\"%s\"", name);
     add(place, name, detail, quoted, false);
 }
 
 /// Names of diagnostics, and once each of their families.
-static void add_names(Place *place, bool as_keys) {
+static void add_names(WordPlace *place, bool as_keys) {
     for (int i = 0; i < DIAGNOSTIC_COUNT; i++) {
         const DiagnosticRow *row = &diagnostic_rows[i];
         bool is_first = true;
@@ -92,7 +92,7 @@ static void add_names(Place *place, bool as_keys) {
     }
 }
 
-static void add_cards(Place *place) {
+static void add_cards(WordPlace *place) {
     char *names = arena_strdup(place->arena, card_names(place->arena));
     for (char *name = names, *end; *name; name = end) {
         end = name + strcspn(name, ",");
@@ -104,7 +104,7 @@ static void add_cards(Place *place) {
     }
 }
 
-static void add_levels(Place *place) {
+static void add_levels(WordPlace *place) {
     add_text(place, "error", "fails a check");
     add_text(place, "warning", "fails a check");
     add_text(place, "info", "");
@@ -112,14 +112,14 @@ static void add_levels(Place *place) {
     add_text(place, "off", "not told");
 }
 
-static void add_keys(Place *place) {
+static void add_keys(WordPlace *place) {
     add(place, "ignore", "diagnostics, or families, that are not told", "ignore = []", true);
     add(place, "select", "the only diagnostics, or families, that are told", "select = []", true);
     add(place, "exclude", "files and folders that are not checked", "exclude = []", true);
     add(place, "card", "the GPU whose peaks say what bounds a kernel", "card = ", true);
 }
 
-static void add_sections(Place *place) {
+static void add_sections(WordPlace *place) {
     add(place, "tool.tad", "settings of tad-lsp", "tool.tad", true);
     add(place, "tool.tad.severity", "a level for each diagnostic or family", "tool.tad.severity",
         true);
@@ -135,7 +135,7 @@ static bool is_in_quotes(Str line) {
 }
 
 SettingsWords settings_words(Arena *arena, Str text, uint32_t offset) {
-    Place place = {.arena = arena, .text = text, .offset = offset};
+    WordPlace place = {.arena = arena, .text = text, .offset = offset};
     if (offset > text.size) return place.words;
     uint32_t start = line_start(text, offset), word = offset;
     while (word > start && is_word(text.data[word - 1])) word--;

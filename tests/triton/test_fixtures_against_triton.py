@@ -12,7 +12,14 @@ from tests.triton.compile import CompiledKernel, CompileFailure, compile_many, c
 from tests.triton.corpus import find_kernels
 
 # Host-side findings, names of other releases and builds, and constructs that only the analysis does not know.
-NOT_COMPILED = {"instances", "language_hints", "language_other_build", "trials", "true_on_public_code"}
+NOT_COMPILED = {
+    "instances",
+    "language_hints",
+    "language_other_build",
+    "templates",
+    "trials",
+    "true_on_public_code",
+}
 NOT_COMPILED |= {"tuning_key", "lanes"}
 TYPES = {
     "x_ptr": "*fp32",

@@ -6,6 +6,10 @@
 /// Whether a load or store through this can be typed; an error when it is certainly no pointer.
 static bool expect_pointer(const Inference *inference, Type type, const char *verb) {
     if (type.kind == TYPE_POINTER || type.kind == TYPE_BLOCK_POINTER) return true;
+    if (type.kind == TYPE_TUPLE)
+        infer_error(
+            inference, DIAGNOSTIC_NOT_A_POINTER,
+            "%s needs a pointer, not a tuple: `(x,)` with its comma is one since Triton 3.2", verb);
     bool certain =
         type.kind == TYPE_NUMBER && !type.is_constexpr && dtype_bits(type.element.code) > 0;
     if (certain)

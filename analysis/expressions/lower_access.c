@@ -425,6 +425,12 @@ static bool slice_is_whole(SyntaxNode slice) {
     return true;
 }
 
+/// `**meta` of Triton 1.
+static bool is_meta(const Value *value) {
+    return value->op && value->op->code == OP_UNKNOWN && value->op->note &&
+           strcmp(value->op->note, ARGUMENTS_WITHOUT_NUMBER) == 0;
+}
+
 /// `x[:, None]`: new axes where None stands.
 static Value *tile_subscript(Lowering *lowering, Value *value, SyntaxNode *indices, int count,
                              SyntaxNode node) {
@@ -433,6 +439,13 @@ static Value *tile_subscript(Lowering *lowering, Value *value, SyntaxNode *indic
         if (kind == SYNTAX_SLICE && slice_is_whole(indices[i])) continue;
         Value *index = kind == SYNTAX_SLICE ? NULL : lower_value(lowering, indices[i]);
         if (!index || !value_is_none(index)) {
+            if (value->type.kind == TYPE_UNKNOWN && is_meta(value))
+                return lowering_opaque(lowering,
+                                       arena_printf(lowering->arena,
+                                                    "`%.*s`: Triton has no such dictionary since "
+                                                    "2.0, make each of its items a parameter, "
+                                                    "`BLOCK: tl.constexpr`",
+                                                    STR_ARGS(lowering_text(lowering, node))));
             if (value->type.kind == TYPE_UNKNOWN)
                 return lowering_silent(lowering, "a part of something that is not known");
             if (value_is_runtime(value) && value->type.kind == TYPE_NUMBER) {

@@ -123,6 +123,8 @@ Value *lowering_unknown(Lowering *lowering, SyntaxNode node, const char *format,
 Value *lowering_silent(Lowering *lowering, const char *note);
 /// A constexpr of which nothing is known.
 Value *lowering_opaque(Lowering *lowering, const char *note);
+// The note of `*arguments` and `**meta` of a kernel, as which nobody knows what a launch passes.
+#define ARGUMENTS_WITHOUT_NUMBER "arguments without number"
 /// Whether a limit is reached; says so once. Asked once per statement.
 bool lowering_over(Lowering *lowering, SyntaxNode node);
 /// One level deeper; false (and said once) when that is too deep. Ended by `lowering->depth--` either way.

@@ -91,7 +91,7 @@ static void parameters_add(Lowering *lowering, const KernelPass *pass) {
         } else if (value->type.kind == TYPE_TUPLE) {
             value = open_tuple(lowering, value);
         }
-        if (from->is_variadic) value = lowering_opaque(lowering, "arguments without number");
+        if (from->is_variadic) value = lowering_opaque(lowering, ARGUMENTS_WITHOUT_NUMBER);
         variable_set(lowering, from->name, value);
         const Value *missing = lower_default(lowering, from);
         if (missing) to->default_value = missing->constant;

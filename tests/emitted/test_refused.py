@@ -61,6 +61,16 @@ def product(desc, out, K: tl.constexpr, B: tl.constexpr):
     tl.store(out + places, total.to(out.dtype.element_ty))
 """
 )
+META = (
+    HEAD
+    + """@triton.jit
+def squared(X, Y, N, **meta):
+    BLOCK = meta["BLOCK"]
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(X + offsets, mask=offsets < N)
+    tl.store(Y + offsets, x * x, mask=offsets < N)
+"""
+)
 OPEN = (
     HEAD
     + """@triton.jit
@@ -98,6 +108,7 @@ def run_sorted(x, out):
         (TUPLE, 10, "Of what a launch passes in a tuple only whole numbers"),
         (LENGTH, 7, "Of what a launch passes in a tuple only whole numbers"),
         (REMOVED, 7, "an operation that Triton no longer has"),
+        (META, 7, "make each of its items a parameter, `BLOCK: tl.constexpr`"),
         (FLOATS, 7, "Of what a launch passes in a tuple only whole numbers"),
     ],
 )

@@ -383,6 +383,7 @@ def test_a_launch_whose_results_are_no_numbers_is_told(tmp_path: Path) -> None:
     _, right = check(tmp_path, EMPTY_ROW.replace("lanes < row", "lanes <= row"))
     assert right["kernels"][0]["status"] == "proved"
 
+
 # Of each row's scores all but a few are masked: -inf is what the kernel stores for them.
 MASKED_SCORES = (
     HEAD
@@ -411,7 +412,7 @@ def score(q, k):
 
 
 def test_scores_of_which_most_are_masked_are_proved_by_the_others(tmp_path: Path) -> None:
-    """How many that were is said. Where these are NaN, or +inf and no mask says so, most results are no numbers: no proof."""
+    """How many that were is said. Where these are NaN, or +inf that no mask says: no proof."""
     for mask in ("-float('inf')", "float('inf')"):
         _, report = check(tmp_path, MASKED_SCORES.replace("MASK", mask))
         (kernel,) = report["kernels"]

@@ -188,6 +188,20 @@ TEST(descriptor_or_pointer) {
     snapshot_release(snapshot);
 }
 
+/// No type of Triton's is one of PyTorch's; what a launch passes for a constexpr may be.
+TEST(types_of_pytorch) {
+    build_file("import torch\n@triton.jit\n"
+               "def k(x, y, D: tl.constexpr):\n    a = tl.load(x)\n"
+               "    if a.dtype == torch.float16:\n        a = a * 2\n"
+               "    if torch.float32 != x.dtype.element_ty:\n        tl.store(y, a)\n"
+               "    if D == torch.float16:\n        tl.store(y, 1)\n");
+    Counts counts = count_ops(snapshot->kernels.items[0].function);
+    CHECK_EQ_INT(counts.codes[OP_IF], 1);
+    CHECK_EQ_INT(counts.codes[OP_MUL], 0);
+    CHECK_EQ_INT(counts.codes[OP_STORE], 2);
+    snapshot_release(snapshot);
+}
+
 /// Blocks of the launcher's descriptors: by dots and reshapes, by the steps of offsets, and one that nothing tells.
 TEST(blocks_of_descriptors) {
     build_file(
@@ -237,4 +251,4 @@ TEST(rules) {
 TEST_MAIN(TEST_ROW(bound_constexprs_fold_and_unroll), TEST_ROW(recursion_on_constexprs),
           TEST_ROW(limits_are_said), TEST_ROW(complaints), TEST_ROW(undecided_parameters),
           TEST_ROW(pointers_to_a_chosen_type), TEST_ROW(descriptor_or_pointer),
-          TEST_ROW(blocks_of_descriptors), TEST_ROW(rules))
+          TEST_ROW(types_of_pytorch), TEST_ROW(blocks_of_descriptors), TEST_ROW(rules))

@@ -58,6 +58,19 @@ static DTypeCode named_dtype(Str name) {
     return dtype_from_name(name);
 }
 
+/// What a block becomes among those of the launch that have to stay apart: at least twice the next smaller one, so that those
+/// that divide each other still do.
+static int64_t block_apart(const HostPolicy *policy, int64_t value) {
+    const int64_t least = 8;
+    int64_t made = 0;
+    for (int64_t block = 1; block <= value; block *= 2) {
+        if (!(policy->apart & (uint64_t)block)) continue;
+        bool is_kept = block < 32 || (policy->apart_kept & (uint64_t)block);
+        made = is_kept ? block : 2 * made > least ? 2 * made : least;
+    }
+    return made;
+}
+
 /// A power of two made smaller, as a block; one that the kernel has in its own text belongs to that, and stays.
 static int64_t shrink_block(const Host *host, const HostFrame *frame, int64_t value) {
     for (int power = 0; power < 63; power++)
@@ -66,7 +79,8 @@ static int64_t shrink_block(const Host *host, const HostFrame *frame, int64_t va
     if (host->policy.keep_blocks || host->policy.divide_blocks || frame->is_global || value < 32 ||
         value > 4096 || (value & (value - 1)) != 0)
         return value;
-    return value < 128 ? 16 : 32;
+    if (host->policy.apart & (uint64_t)value) return block_apart(&host->policy, value);
+    return host_small_block(value);
 }
 
 /// A number's letters without the underscores between them.

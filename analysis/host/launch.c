@@ -286,8 +286,9 @@ static Str key_of(Arena *arena, const Asked *asked) {
     const LaunchSite *site = asked->site;
     buffer_printf(&key, "%p %p %p %d ", site->call.id, (const void *)site->kernel,
                   (const void *)site->launcher, site->is_bare);
-    buffer_printf(&key, "%" PRIu64 " %d %d%d%d %d %" PRIx64 " ", policy->seed, policy->variant,
-                  policy->keep_blocks, policy->divide_blocks, policy->keeps_lengths, policy->sizes,
+    buffer_printf(&key, "%" PRIu64 " %d %d%d%d %d %" PRIx64 " %" PRIx64 " %" PRIx64 " ",
+                  policy->seed, policy->variant, policy->keep_blocks, policy->divide_blocks,
+                  policy->keeps_lengths, policy->sizes, policy->apart, policy->apart_kept,
                   asked->own_lengths);
     for (LIST_EACH(int, i, asked->uses)) {
         const KernelUse *use = &asked->uses.items[i];

@@ -133,6 +133,8 @@ const HostValue *host_look_at(const HostValue *size) {
     return size;
 }
 
+int64_t host_small_block(int64_t value) { return value < 32 ? value : value < 128 ? 16 : 32; }
+
 int64_t host_divided_block(int64_t value) {
     bool is_block = value >= 16 && value <= 4096 && (value & (value - 1)) == 0;
     return is_block ? value / 8 : value;

@@ -18,6 +18,8 @@ bool host_flag_bit(Host *host);
 void host_set_rank(Host *host, HostInput *input, int rank);
 /// Notes that the host code looks at this size, when it is one; returns it.
 const HostValue *host_look_at(const HostValue *size);
+/// What block sizes are made without `keep_blocks` and `divide_blocks`, where none has to stay apart from another.
+int64_t host_small_block(int64_t value);
 /// What `divide_blocks` makes of a number: an eighth of a power of two from 16 to 4096, anything else as it is.
 int64_t host_divided_block(int64_t value);
 void host_default(Host *host, HostInput *input, Str annotation, const HostValue *value);

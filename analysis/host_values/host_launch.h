@@ -203,6 +203,9 @@ typedef struct HostPolicy {
         keep_blocks;  // otherwise (and with `divide_blocks` false) power-of-two literals of 32 and more (block sizes) are made 16 or 32, so that small sizes have many blocks
     bool
         divide_blocks;  // power-of-two literals of 16 and more, and what tuning sets, by 8: their quotients stay
+    uint64_t
+        apart;  // constexprs of the launch that become small in their order, each another one: bit `i` for 2 ** i
+    uint64_t apart_kept;       // those of them that stay as they are
     bool keeps_lengths;        // the sizes that a constexpr is are not wished to be powers of two
     HostSizes sizes;           // a new field belongs in key_of of analysis/host/launch.c
     const Function *function;  // the lowered kernel, for the kinds of its parameters; may be NULL

@@ -38,6 +38,8 @@ typedef struct PlanArgument {
         is_caller_choice;  // a scalar that the launcher is given, and computes from no tensor's sizes
     /// Of a launch: the one tensor of the caller's whose sizes decide the number, or how large the buffer is; NULL: none does.
     const void *source;
+    int64_t
+        written;  // the block that the launch has for a constexpr as it is written; 0: none that is known
     bool has_sources;  // several do, or nobody says
     bool
         has_guessed_rank;  // a launcher asks the tensor for its strides and does not tell how many there are

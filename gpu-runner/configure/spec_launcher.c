@@ -5,10 +5,15 @@
 
 #include "analysis/host/launch.h"
 #include "analysis/host/launch_concrete.h"
+#include "analysis/host_values/host_input.h"
 #include "analysis/launches/launch_chosen.h"
 #include "analysis/launches/launch_functions.h"
 #include "gpu-runner/configure/spec.h"
+#include "gpu-runner/configure/spec_apart.h"
 #include "gpu-runner/configure/spec_guess.h"
+
+/// Whether blocks that differ in the launch have to differ: where they would be equal else, or there is no configuration.
+typedef enum Apart { APART_NO, APART_ALSO, APART_ONLY } Apart;
 
 enum { EVEN_VARIANTS = 2, VARIANTS = 4, MOST_SITES = 4 };
 
@@ -250,13 +255,28 @@ static void note_options(const HostLaunch *host, PlanConfiguration *configuratio
     }
 }
 
+/// Whether a block that was kept apart from others is larger than it is elsewhere: sizes are not made for it.
+static bool is_enlarged(const HostPolicy *policy, const PlanConfiguration *configuration) {
+    for (int i = 0; i < configuration->argument_count && policy->apart; i++) {
+        const PlanArgument *argument = &configuration->arguments[i];
+        if (argument->written && argument->kind == ARGUMENT_CONSTANT &&
+            constant_is_int(argument->constant) &&
+            argument->constant->integer > host_small_block(argument->written))
+            return true;
+    }
+    return false;
+}
+
 /// What the launcher leaves open is guessed from the kernel, first candidate only.
 static void add_launch(Arena *arena, const SpecRequest *request, const ParameterFacts *facts,
-                       const LaunchSite *site, int variant, HostSizes sizes, Configurations *all) {
+                       const LaunchSite *site, int variant, HostSizes sizes, Apart apart,
+                       Configurations *all) {
     HostPolicy policy = {.seed = request->seed + (uint64_t)variant,
                          .variant = variant,
                          .sizes = sizes,
                          .function = request->symbolic};
+    if (apart != APART_NO) spec_keep_apart(request->module, site, &policy);
+    if (apart == APART_ONLY && !policy.apart) return;
     const HostLaunch *host = host_launch(request->module, site, &policy);
     if (!host || !host->is_reached || is_refused(host) ||
         host->argument_count != request->symbolic->parameter_count)
@@ -290,15 +310,39 @@ static void add_launch(Arena *arena, const SpecRequest *request, const Parameter
     filled.items[0].is_extra =
         sizes == HOST_SIZES_LARGE || sizes == HOST_SIZES_SMALL || sizes == HOST_SIZES_FEW;
     note_ranks(host, &filled.items[0]);
+    spec_note_written(request->module, site, &policy, &filled.items[0]);
     note_options(host, &filled.items[0]);
     const HostInput *source = NULL;
     // sizes that are tried for what they show say nothing against a launcher that is made for others
-    filled.items[0].is_passed = !filled.items[0].is_extra && open == 0 && fixed.grid_is_known &&
-                                is_followed(host) && is_kept(&fixed, &filled.items[0]);
+    filled.items[0].is_passed =
+        !filled.items[0].is_extra && !is_enlarged(&policy, &filled.items[0]) && open == 0 &&
+        fixed.grid_is_known && is_followed(host) && is_kept(&fixed, &filled.items[0]);
     filled.items[0].is_launch =
         filled.items[0].is_passed && !guesses_ranks(host) && launch_has_one_source(host, &source);
     note_sources(host, &filled.items[0]);
     LIST_PUSH(arena, all, filled.items[0]);
+}
+
+/// Kernels whose last block may not be cut, or that cover a dimension with one tile.
+static void add_even(Arena *arena, const SpecRequest *request, const ParameterFacts *facts,
+                     const LaunchSite *site, Configurations *all) {
+    add_launch(arena, request, facts, site, 0, HOST_SIZES_WHOLE, APART_ONLY, all);
+    for (int variant = 0; variant < EVEN_VARIANTS; variant++)
+        add_launch(arena, request, facts, site, variant, HOST_SIZES_EVEN, APART_NO, all);
+    add_launch(arena, request, facts, site, 0, HOST_SIZES_WHOLE, APART_NO, all);
+}
+
+static void add_usual(Arena *arena, const SpecRequest *request, const ParameterFacts *facts,
+                      const LaunchSite *site, Configurations *all) {
+    add_launch(arena, request, facts, site, 0, HOST_SIZES_SEVERAL, APART_ALSO, all);
+    for (int variant = 0; variant < VARIANTS; variant++)
+        add_launch(arena, request, facts, site, variant, HOST_SIZES_USUAL,
+                   variant ? APART_ALSO : APART_NO, all);
+    for (HostSizes extra = HOST_SIZES_LARGE; extra <= HOST_SIZES_SMALL; extra++)
+        add_launch(arena, request, facts, site, 0, extra, APART_NO, all);
+    add_launch(arena, request, facts, site, 0, HOST_SIZES_USUAL, APART_ONLY, all);
+    bool is_literal = all->count && configuration_has_literal_grid(&all->items[all->count - 1]);
+    if (is_literal) add_launch(arena, request, facts, site, 0, HOST_SIZES_FEW, APART_NO, all);
 }
 
 Configurations spec_from_launchers(Arena *arena, const SpecRequest *request, bool is_even) {
@@ -309,18 +353,10 @@ Configurations spec_from_launchers(Arena *arena, const SpecRequest *request, boo
         const LaunchSite *site = &request->module->launches.items[i];
         if (site->kernel != request->kernel) continue;
         sites++;
-        HostSizes sizes = is_even ? HOST_SIZES_EVEN : HOST_SIZES_USUAL;
-        for (int variant = 0; variant < (is_even ? EVEN_VARIANTS : VARIANTS); variant++) {
-            if (variant == 0 && !is_even)
-                add_launch(arena, request, facts, site, variant, HOST_SIZES_SEVERAL, &all);
-            add_launch(arena, request, facts, site, variant, sizes, &all);
-        }
-        for (HostSizes extra = HOST_SIZES_LARGE; extra <= HOST_SIZES_SMALL && !is_even; extra++)
-            add_launch(arena, request, facts, site, 0, extra, &all);
-        if (is_even) add_launch(arena, request, facts, site, 0, HOST_SIZES_WHOLE, &all);
-        bool is_literal = all.count && configuration_has_literal_grid(&all.items[all.count - 1]);
-        if (is_literal && !is_even)
-            add_launch(arena, request, facts, site, 0, HOST_SIZES_FEW, &all);
+        if (is_even)
+            add_even(arena, request, facts, site, &all);
+        else
+            add_usual(arena, request, facts, site, &all);
     }
     return all;
 }

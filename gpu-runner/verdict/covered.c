@@ -139,6 +139,12 @@ static TensorLayout layout_of(const ParameterFacts *facts, const PlanConfigurati
 
 typedef LIST(uint64_t) Keys;
 
+/// Whether the launch has different blocks for the two constexprs.
+static bool differ_as_written(const PlanConfiguration *configuration, int i, int k) {
+    int64_t a = configuration->arguments[i].written, b = configuration->arguments[k].written;
+    return a && b && a != b;
+}
+
 static Keys cases_of(Arena *arena, const Function *symbolic, const ParameterFacts *facts,
                      const PlanConfiguration *configuration) {
     Keys keys = {0};
@@ -159,8 +165,9 @@ static Keys cases_of(Arena *arena, const Function *symbolic, const ParameterFact
             LIST_PUSH(arena, &keys, case_key(CASE_LAYOUT, (uint64_t)i, layout));
         for (int k = 0; k < i; k++) {
             int64_t a, b;
-            if (is_size(symbolic, facts, i) && is_size(symbolic, facts, k) &&
-                integer_of(argument, &a) && integer_of(&configuration->arguments[k], &b) && a != b)
+            bool are_sizes = is_size(symbolic, facts, i) && is_size(symbolic, facts, k);
+            if ((are_sizes || differ_as_written(configuration, i, k)) && integer_of(argument, &a) &&
+                integer_of(&configuration->arguments[k], &b) && a != b)
                 LIST_PUSH(arena, &keys, case_key(CASE_DIFFER, (uint64_t)k, (uint64_t)i));
         }
     }
@@ -298,17 +305,20 @@ static void want_layouts(Covered *covered, int pointer) {
                                layout_names[layout]));
 }
 
+static void want_difference(Covered *covered, int i, int k) {
+    const Parameter *parameters = covered->symbolic->parameters;
+    want_case(covered, case_key(CASE_DIFFER, (uint64_t)k, (uint64_t)i),
+              arena_printf(covered->arena, "%s and %s that differ", parameters[k].name,
+                           parameters[i].name));
+}
+
 static void want_sizes(Covered *covered) {
     int sizes[COVERAGE_MOST_SIZES], count = 0;
     const Function *symbolic = covered->symbolic;
     for (int i = 0; i < symbolic->parameter_count && count < COVERAGE_MOST_SIZES; i++)
         if (is_size(symbolic, covered->facts, i)) sizes[count++] = i;
     for (int i = 0; i < count; i++)
-        for (int k = 0; k < i; k++)
-            want_case(covered, case_key(CASE_DIFFER, (uint64_t)sizes[k], (uint64_t)sizes[i]),
-                      arena_printf(covered->arena, "%s and %s that differ",
-                                   symbolic->parameters[sizes[k]].name,
-                                   symbolic->parameters[sizes[i]].name));
+        for (int k = 0; k < i; k++) want_difference(covered, sizes[i], sizes[k]);
 }
 
 Covered *covered_new(Arena *arena, const Function *symbolic, const ParameterFacts *facts) {
@@ -368,6 +378,19 @@ static void take_value(Covered *covered, int parameter, const PlanArgument *argu
     else
         buffer_puts(&text, "given");
     LIST_PUSH(covered->arena, &covered->values, (SeenValue){parameter, key, buffer_text(&text)});
+}
+
+void covered_want_written(Covered *covered, const PlanConfiguration *configuration) {
+    for (int i = 0; i < configuration->argument_count; i++)
+        for (int k = 0; k < i; k++) {
+            bool is_wanted = false;
+            uint64_t key = case_key(CASE_DIFFER, (uint64_t)k, (uint64_t)i);
+            if (!differ_as_written(configuration, i, k)) continue;
+            for (LIST_EACH(int, w, covered->wants))
+                is_wanted = is_wanted || (!covered->wants.items[w].is_place &&
+                                          covered->wants.items[w].key == key);
+            if (!is_wanted) want_difference(covered, i, k);
+        }
 }
 
 void covered_take(Covered *covered, const PlanConfiguration *configuration,

@@ -12,6 +12,8 @@ typedef struct Covered Covered;
 
 /// Nothing yet, of a kernel with open constexprs and what its body says about its parameters.
 Covered *covered_new(Arena *arena, const Function *symbolic, const ParameterFacts *facts);
+/// Blocks that a launch of the file has different have to differ in some configuration; `configuration` is of that launch.
+void covered_want_written(Covered *covered, const PlanConfiguration *configuration);
 /// Whether the configuration, in which the forward came by `places`, has a case that none before it had.
 bool covered_adds(const Covered *covered, const PlanConfiguration *configuration,
                   const Coverage *places);

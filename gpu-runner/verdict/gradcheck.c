@@ -235,6 +235,8 @@ Json *request_gradcheck(Arena *arena, const Json *params, const atomic_bool *can
         SpecRequest request = gradcheck_spec_request(&check);
         Error spec_error = NULL;
         Configurations candidates = spec_configurations(arena, &request, &spec_error);
+        for (LIST_EACH(int, i, candidates))
+            covered_want_written(check.covered, &candidates.items[i]);
         check.invalid_reason = spec_error;
         check.is_told = candidates.count && candidates.items[0].origin <= SPEC_PYPROJECT;
         check_candidates(&check, &candidates, progress, context);

@@ -120,6 +120,81 @@ def test_a_mistake_is_refuted_at_its_line(
     assert line in text[wrong[0]["range"]["start"]["line"]], wrong
 
 
+BLOCKS = """
+import torch
+import triton
+import triton.language as tl
+
+{globals}
+
+{decorator}
+@triton.jit
+def parts_kernel(x_ptr, y_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+    rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    cols = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+    mask = (rows[:, None] < M) & (cols[None, :] < N)
+    x = tl.load(x_ptr + rows[:, None] * N + cols[None, :], mask=mask, other=0.0)
+    part = tl.program_id(0) * tl.num_programs(1) + tl.program_id(1)
+    tl.store(y_ptr + part, tl.sum(tl.sum(x * x, 1), 0))
+
+
+def parts(x{parameters}):
+    M, N = x.shape
+    {locals}
+    y = torch.empty(triton.cdiv(M, {m}), triton.cdiv(N, {n}), device=x.device)
+    parts_kernel[{grid}](x, y, M, N, {blocks})
+    return y
+"""
+PLAIN = {
+    "globals": "",
+    "decorator": "",
+    "parameters": "",
+    "locals": "",
+    "m": "BLOCK_M",
+    "n": "BLOCK_N",
+    "grid": "(triton.cdiv(M, BLOCK_M), triton.cdiv(N, BLOCK_N))",
+    "blocks": "BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N",
+}
+META = "lambda meta: (triton.cdiv(M, meta['BLOCK_M']), triton.cdiv(N, meta['BLOCK_N']))"
+TUNED = "@triton.autotune(configs=[triton.Config({'BLOCK_M': 64, 'BLOCK_N': 32})], key=['M'])"
+PASSED = {
+    "locals": {"locals": "BLOCK_M, BLOCK_N = 64, 32"},
+    "the other way": {"locals": "BLOCK_M, BLOCK_N = 32, 64"},
+    "large": {"locals": "BLOCK_M, BLOCK_N = 128, 512"},
+    "beside a small one": {"locals": "BLOCK_M, BLOCK_N = 16, 32"},
+    "of sizes": {"locals": "BLOCK_M, BLOCK_N = 64, min(32, triton.next_power_of_2(N))"},
+    "defaults": {"parameters": ", BLOCK_M=64, BLOCK_N=32"},
+    "globals": {"globals": "BLOCK_M = 64\nBLOCK_N = 32"},
+    "a dictionary": {
+        "locals": "blocks = {'BLOCK_M': 64, 'BLOCK_N': 32}", "grid": META, "blocks": "**blocks",
+        "m": "blocks['BLOCK_M']", "n": "blocks['BLOCK_N']",
+    },
+    "tuned": {"decorator": TUNED, "grid": META, "blocks": "", "m": "64", "n": "32"},
+    "without masks": {
+        "locals": "BLOCK_M, BLOCK_N = 64, 32\n    assert M % BLOCK_M == 0 and N % BLOCK_N == 0",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("passed", PASSED)
+def test_an_exchange_of_blocks_is_refuted(workspace: Workspace, passed: str) -> None:
+    """Blocks that differ in the launch differ in the proof, however small they are made there."""
+    text = BLOCKS.format(**PLAIN | PASSED[passed])
+    if passed == "without masks":
+        text = text.replace(", mask=mask, other=0.0", "")
+    workspace.write({"parts.py": text})
+    written = workspace.tad("--backward", "parts.py", "-o", "written.py", "--no-proof")
+    assert written.status == 0, written.stderr
+    assert statuses(check(workspace)) == {"proved"}
+    text = (workspace.path / "written.py").read_text()
+    wrong, count = re.subn(r"pid_1 \* BLOCK_N", "pid_1 * BLOCK_M", text)
+    assert count == 1
+    (workspace.path / "written.py").write_text(wrong)
+    answer = check(workspace)
+    assert answer["status"] == 1
+    assert statuses(answer) == {"failed"}
+
+
 def mistakes(text: str) -> list[tuple[int, int, str]]:
     """Each stored or added value of a backward's kernels as (start, end, half of it)."""
     lines = [0]

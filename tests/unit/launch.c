@@ -208,6 +208,31 @@ TEST(padded_tensors_are_longer) {
     done(it);
 }
 
+/// Blocks of 64 and 32 are 16 both; kept apart they are made small in their order, and what the file keeps counts, too.
+TEST(blocks_that_stay_apart) {
+    const char *text = PRELUDE "def run(x):\n"
+                               "    large, small, least = 256, 64, 16\n"
+                               "    kernel[(1,)](x, large, small, least, BLOCK=32)\n";
+    const struct {
+        uint64_t apart, kept;
+        int64_t large, small, block;
+    } all[] = {{0, 0, 32, 16, 16},
+               {256 | 64 | 32, 0, 32, 16, 8},
+               {64 | 32, 0, 32, 16, 8},
+               {256 | 64 | 32 | 16, 16, 128, 64, 32}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        Case it =
+            evaluate_with(text, (HostPolicy){.apart = all[i].apart, .apart_kept = all[i].kept});
+        const ConcreteArgument *given = it.concrete->arguments;
+        CHECK(it.launch->is_reached);
+        CHECK_EQ_INT(given[1].constant.integer, all[i].large);
+        CHECK_EQ_INT(given[2].constant.integer, all[i].small);
+        CHECK_EQ_INT(given[3].constant.integer, 16);
+        CHECK_EQ_INT(given[4].constant.integer, all[i].block);
+        done(it);
+    }
+}
+
 /// A launch of some thousand programs: heads and chunks only number them, and a few of each show as much. What blocks walk stays.
 TEST(sizes_that_only_count_programs) {
     const char *text =
@@ -630,10 +655,11 @@ TEST_MAIN(TEST_ROW(shapes_and_strides), TEST_ROW(views_share_memory),
           TEST_ROW(calls_that_write_give_the_tensor_itself), TEST_ROW(grid_of_meta_parameters),
           TEST_ROW(lengths_of_the_kernels_own), TEST_ROW(texts_that_the_kernel_asks_for),
           TEST_ROW(padded_tensors_are_longer), TEST_ROW(sizes_that_only_count_programs),
-          TEST_ROW(sizes_that_divide_each_other_count_programs), TEST_ROW(conditions_are_met),
-          TEST_ROW(contradiction_is_not_reached), TEST_ROW(equal_names_are_equal_sizes),
-          TEST_ROW(helpers_and_methods), TEST_ROW(optional_argument_by_variant),
-          TEST_ROW(autotune_and_heuristics), TEST_ROW(certain_problems), TEST_ROW(spread_shapes),
+          TEST_ROW(blocks_that_stay_apart), TEST_ROW(sizes_that_divide_each_other_count_programs),
+          TEST_ROW(conditions_are_met), TEST_ROW(contradiction_is_not_reached),
+          TEST_ROW(equal_names_are_equal_sizes), TEST_ROW(helpers_and_methods),
+          TEST_ROW(optional_argument_by_variant), TEST_ROW(autotune_and_heuristics),
+          TEST_ROW(certain_problems), TEST_ROW(spread_shapes),
           TEST_ROW(ranks_of_tensors_asked_for_the_same_strides), TEST_ROW(examples_are_complete),
           TEST_ROW(smallest_values), TEST_ROW(bounded), TEST_ROW(keyed_configuration),
           TEST_ROW(long_loops), TEST_ROW(tied_sizes_change_together),

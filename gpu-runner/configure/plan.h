@@ -63,7 +63,8 @@ typedef struct PlanConfiguration {
     bool is_guess;       // not the user's word: trouble in the forward means a bad configuration
     bool
         is_launch;  // its numbers are what the launcher passes, all from the sizes of one tensor of its caller
-    bool is_passed;  // its numbers are what the launcher passes, from whatever sizes
+    const void *site;  // the launch in the file that it is made from, or NULL
+    bool is_passed;    // its numbers are what the launcher passes, from whatever sizes
     const void *grid_source[PROGRAM_AXES];  // per axis, as of an argument
     bool has_grid_sources[PROGRAM_AXES];
 } PlanConfiguration;

@@ -9,13 +9,18 @@
 #include "analysis/launches/launch_chosen.h"
 #include "analysis/launches/launch_functions.h"
 #include "gpu-runner/configure/spec.h"
-#include "gpu-runner/configure/spec_apart.h"
 #include "gpu-runner/configure/spec_guess.h"
 
 /// Whether blocks that differ in the launch have to differ: where they would be equal else, or there is no configuration.
 typedef enum Apart { APART_NO, APART_ALSO, APART_ONLY } Apart;
 
-enum { EVEN_VARIANTS = 2, VARIANTS = 4, MOST_SITES = 4 };
+enum { EVEN_VARIANTS = 2, VARIANTS = 4 };
+/// So many launches of a kernel are tried with the first sizes, and so many with all.
+enum { MOST_FIRST = 16, MOST_SITES = 4 };
+enum {
+    LEAST_BLOCK = 2,
+    MOST_KEPT = 64
+};  // a larger one that stays would make others too large for a proof
 
 /// What a launch before this one computed: what the launcher filled it with is neither a value to take a derivative at, nor an
 /// index, nor the end of a loop.
@@ -255,6 +260,73 @@ static void note_options(const HostLaunch *host, PlanConfiguration *configuratio
     }
 }
 
+// --- blocks that stay apart ---
+
+static const HostLaunch *evaluate_blocks(const Module *module, const LaunchSite *site,
+                                         HostPolicy policy, bool keep_blocks) {
+    policy.keep_blocks = keep_blocks;
+    policy.apart = policy.apart_kept = 0;
+    policy.sizes = HOST_SIZES_USUAL;
+    const HostLaunch *host = host_launch(module, site, &policy);
+    return host && host->is_reached ? host : NULL;
+}
+
+/// Whether the number stands in the host code, as in `min(64, triton.next_power_of_2(n))`.
+static bool has_literal(const HostValue *value, int64_t number) {
+    bool is_number = value->kind == HOST_CONSTANT || value->kind == HOST_INPUT;  // a default, too
+    if (is_number) return value->is_concrete && value->constant.integer == number;
+    for (int i = 0; i < value->count; i++)
+        if (value->items[i] && has_literal(value->items[i], number)) return true;
+    return false;
+}
+
+/// The power of two that a launch passes for a constexpr; 0: it passes none, or one that is made of sizes alone.
+static int64_t block_of(const HostLaunch *host, int index) {
+    const HostValue *value = host->arguments[index].value;
+    if (!host->kernel->parameters[index].is_constexpr || !value || !value->is_concrete ||
+        value->constant.kind != CONSTANT_INT)
+        return 0;
+    int64_t block = value->constant.integer;
+    bool is_block = block >= LEAST_BLOCK && (block & (block - 1)) == 0;
+    return is_block && has_literal(value, block) ? block : 0;
+}
+
+/// Blocks that the launch passes for different constexprs are noted in the policy, where made small they would be one number,
+/// or in another order: what takes one for the other would be right in all of a proof. Nothing is changed where they would not.
+static void keep_apart(const Module *module, const LaunchSite *site, HostPolicy *policy) {
+    const HostLaunch *written = evaluate_blocks(module, site, *policy, true);
+    const HostLaunch *small = written ? evaluate_blocks(module, site, *policy, false) : NULL;
+    if (!small || small->argument_count != written->argument_count) return;
+    uint64_t apart = 0, kept = 0;
+    bool meets = false;
+    for (int i = 0; i < written->argument_count; i++) {
+        int64_t block = block_of(written, i), made = block_of(small, i);
+        if (!block || !made) continue;
+        bool is_kept = made == block;
+        if (is_kept && block > MOST_KEPT) continue;
+        apart |= (uint64_t)block;
+        if (is_kept) kept |= (uint64_t)block;
+        for (int k = 0; k < i; k++) {
+            int64_t other = block_of(written, k), other_made = block_of(small, k);
+            bool counts = other && other_made && (apart & (uint64_t)other);
+            meets = meets || (counts && other < block && other_made >= made) ||
+                    (counts && other > block && other_made <= made);
+        }
+    }
+    if (!meets) return;
+    policy->apart = apart;
+    policy->apart_kept = kept;
+}
+
+/// Notes on each argument which block the launch passes as it is written, under a policy that `keep_apart` may have seen.
+static void note_written(const Module *module, const LaunchSite *site, const HostPolicy *policy,
+                         PlanConfiguration *configuration) {
+    const HostLaunch *written = evaluate_blocks(module, site, *policy, true);
+    if (!written || written->argument_count != configuration->argument_count) return;
+    for (int i = 0; i < configuration->argument_count; i++)
+        configuration->arguments[i].written = block_of(written, i);
+}
+
 /// Whether a block that was kept apart from others is larger than it is elsewhere: sizes are not made for it.
 static bool is_enlarged(const HostPolicy *policy, const PlanConfiguration *configuration) {
     for (int i = 0; i < configuration->argument_count && policy->apart; i++) {
@@ -275,7 +347,7 @@ static void add_launch(Arena *arena, const SpecRequest *request, const Parameter
                          .variant = variant,
                          .sizes = sizes,
                          .function = request->symbolic};
-    if (apart != APART_NO) spec_keep_apart(request->module, site, &policy);
+    if (apart != APART_NO) keep_apart(request->module, site, &policy);
     if (apart == APART_ONLY && !policy.apart) return;
     const HostLaunch *host = host_launch(request->module, site, &policy);
     if (!host || !host->is_reached || is_refused(host) ||
@@ -284,6 +356,7 @@ static void add_launch(Arena *arena, const SpecRequest *request, const Parameter
     ConcreteLaunch *launch = host_concretize(arena, host);
     PlanConfiguration fixed = configuration_open(arena, request->kernel);
     fixed.origin = SPEC_LAUNCHER;
+    fixed.site = site;
     int open = 0;
     for (int i = 0; i < fixed.argument_count; i++) {
         choose_function(arena, request, i, variant, &launch->arguments[i]);
@@ -310,7 +383,7 @@ static void add_launch(Arena *arena, const SpecRequest *request, const Parameter
     filled.items[0].is_extra =
         sizes == HOST_SIZES_LARGE || sizes == HOST_SIZES_SMALL || sizes == HOST_SIZES_FEW;
     note_ranks(host, &filled.items[0]);
-    spec_note_written(request->module, site, &policy, &filled.items[0]);
+    note_written(request->module, site, &policy, &filled.items[0]);
     note_options(host, &filled.items[0]);
     const HostInput *source = NULL;
     // sizes that are tried for what they show say nothing against a launcher that is made for others
@@ -334,7 +407,6 @@ static void add_even(Arena *arena, const SpecRequest *request, const ParameterFa
 
 static void add_usual(Arena *arena, const SpecRequest *request, const ParameterFacts *facts,
                       const LaunchSite *site, Configurations *all) {
-    add_launch(arena, request, facts, site, 0, HOST_SIZES_SEVERAL, APART_ALSO, all);
     for (int variant = 0; variant < VARIANTS; variant++)
         add_launch(arena, request, facts, site, variant, HOST_SIZES_USUAL,
                    variant ? APART_ALSO : APART_NO, all);
@@ -348,15 +420,20 @@ static void add_usual(Arena *arena, const SpecRequest *request, const ParameterF
 Configurations spec_from_launchers(Arena *arena, const SpecRequest *request, bool is_even) {
     Configurations all = {0};
     const ParameterFacts *facts = facts_of(arena, request->symbolic);
-    int sites = 0;
-    for (int i = 0; i < request->module->launches.count && sites < MOST_SITES; i++) {
-        const LaunchSite *site = &request->module->launches.items[i];
-        if (site->kernel != request->kernel) continue;
-        sites++;
-        if (is_even)
-            add_even(arena, request, facts, site, &all);
-        else
-            add_usual(arena, request, facts, site, &all);
+    // each launch once, before any is tried with other sizes: programs may meet in one of them alone
+    for (int is_first = !is_even; is_first >= 0; is_first--) {
+        int sites = 0;
+        for (LIST_EACH(int, i, request->module->launches)) {
+            const LaunchSite *site = &request->module->launches.items[i];
+            if (site->kernel != request->kernel) continue;
+            if (sites++ >= (is_first ? MOST_FIRST : MOST_SITES)) break;
+            if (is_first)
+                add_launch(arena, request, facts, site, 0, HOST_SIZES_SEVERAL, APART_ALSO, &all);
+            else if (is_even)
+                add_even(arena, request, facts, site, &all);
+            else
+                add_usual(arena, request, facts, site, &all);
+        }
     }
     return all;
 }

@@ -105,8 +105,16 @@ static void check_given(Gradcheck *check) {
     check->is_contradicted = is_wrong;
 }
 
-/// Time is up, the request is cancelled, a gradient is wrong, or enough is proved.
-static bool is_finished(Gradcheck *check) {
+static bool has_run(const Gradcheck *check, const void *site) {
+    for (LIST_EACH(int, i, check->sites))
+        if (check->sites.items[i].site == site) return true;
+    return false;
+}
+
+/// Before `next`, or before whatever is left where that is NULL: time is up, the request is cancelled, a gradient is wrong, or enough is proved.
+static bool is_finished(Gradcheck *check, const PlanConfiguration *next) {
+    // a launch of which nothing ran may be the one whose programs meet
+    bool is_new = next && next->is_passed && !has_run(check, next->site);
     // where programs that no size counts reach a part of a tensor, smaller ones may show that they meet
     bool is_enough = check->proved >= ENOUGH_PROVED && (check->is_reached || check->met);
     int64_t enough = covered_is_narrow(check->covered) ? ENOUGH_WIDENING_STEPS : ENOUGH_STEPS;
@@ -114,7 +122,7 @@ static bool is_finished(Gradcheck *check) {
            check->budget.steps > check->most_steps ||
            (check->status == CHECK_FAILED && check->checked) ||
            (is_enough && check->budget.steps > enough) ||
-           (is_enough && covered_is_full(check->covered));
+           (is_enough && !is_new && covered_is_full(check->covered));
 }
 
 /// What the user says is run whatever it shows; what is only for further cases, where it has some and is not too dear.
@@ -137,8 +145,9 @@ static void check_candidates(Gradcheck *check, Configurations *candidates,
                              ProgressCallback *progress, void *context) {
     bool *put_off = ARENA_ARRAY(check->arena, bool, candidates->count + 1);
     for (int pass = 0; pass < 2; pass++) {
-        for (int i = 0; i < candidates->count && !is_finished(check); i++) {
+        for (int i = 0; i < candidates->count; i++) {
             PlanConfiguration *candidate = &candidates->items[i];
+            if (is_finished(check, candidate)) break;
             if (pass == 1 && (!put_off[i] || check->checked > 0)) continue;
             bool is_wider = covered_widens(check->covered, candidate);
             if (candidate->is_fallback && check->checked > 0 && !is_wider) continue;
@@ -205,7 +214,7 @@ static void settle_shared(Gradcheck *check, Configurations *candidates) {
 static void check_filled(Gradcheck *check, Configurations *candidates, ProgressCallback *progress,
                          void *context) {
     bool is_open = !check->checked || covered_lost_words(check->covered);
-    if (!is_open || !check->undefined || check->is_told || is_finished(check)) return;
+    if (!is_open || !check->undefined || check->is_told || is_finished(check, NULL)) return;
     check->fills_zero = true;
     check->ragged = 0;
     check->discarded = json_array(check->arena);

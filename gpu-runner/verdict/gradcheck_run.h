@@ -28,6 +28,13 @@ typedef struct SharedElements {
     CheckResult result;
 } SharedElements;
 
+/// What is known of one launch in the file.
+typedef struct SiteRecord {
+    const void *site;
+    CheckResult *met;  // its programs met with the usual sizes; or NULL
+    bool is_right;     // with some sizes they did not, where several store to all that it stores to
+} SiteRecord;
+
 typedef struct Gradcheck {
     Arena *arena;
     const Json *params;
@@ -62,14 +69,13 @@ typedef struct Gradcheck {
     bool is_settled;  // by what a launch of the file does
     bool
         is_launch_clean;  // proved with a launch of the file, in which no program stores an element twice
-    bool is_launch_proved;  // with some launch of the file, by several programs if it has several
     bool
         is_reached;  // proved where the programs store to all of a tensor, or a size decides how many there are
     CheckResult
         *met;  // the first launch, of whatever sizes, in which several programs met; or NULL
-    CheckResult *launch_met;  // the same with the usual sizes
-    bool is_infinite_empty;   // where loops have no iteration, a gradient is not finite
-    bool is_contradicted;     // what was measured as wrong was put down to the configuration
+    LIST(SiteRecord) sites;  // of configurations that ran, in the order of these
+    bool is_infinite_empty;  // where loops have no iteration, a gradient is not finite
+    bool is_contradicted;    // what was measured as wrong was put down to the configuration
     Json *configurations, *discarded, *findings;
     LIST(SharedElements) shared;
     ProvedRuns runs;

@@ -92,6 +92,21 @@ static bool is_led_together(const Gradcheck *check, const Problem *problem,
     return places_are_made_up(check->arena, problem, &result->findings, FINDING_RACE);
 }
 
+static SiteRecord *record_of(Gradcheck *check, const PlanConfiguration *configuration) {
+    for (LIST_EACH(int, i, check->sites))
+        if (check->sites.items[i].site == configuration->site) return &check->sites.items[i];
+    LIST_PUSH(check->arena, &check->sites, (SiteRecord){.site = configuration->site});
+    return &check->sites.items[check->sites.count - 1];
+}
+
+/// A launch whose several programs did not meet where they store to all of its outputs, with whatever sizes, is a right one.
+static void note_site(Gradcheck *check, const PlanConfiguration *configuration,
+                      const CheckResult *result) {
+    SiteRecord *record = record_of(check, configuration);
+    bool is_right = result->status == CHECK_PROVED || result->status == CHECK_REDUNDANT;
+    if (is_right && !result->is_alone && !result->is_in_part) record->is_right = true;
+}
+
 /// Notes programs that met, so that the forward has no meaning with these sizes.
 static void note_met(Gradcheck *check, const PlanConfiguration *configuration,
                      const Problem *problem, const CheckResult *result) {
@@ -101,17 +116,19 @@ static void note_met(Gradcheck *check, const PlanConfiguration *configuration,
     *kept = *result;
     if (configuration->origin != SPEC_LAUNCHER) return;
     if (!check->met) check->met = kept;
-    if (configuration->is_passed && !check->launch_met) check->launch_met = kept;
+    SiteRecord *record = record_of(check, configuration);
+    if (configuration->is_passed && !record->met) record->met = kept;
 }
 
 const char *verdict_lost_words(const Gradcheck *check, const MemoryFinding **crossing) {
     const char *lost = covered_lost_words(check->covered);
     *crossing = lost ? covered_lost_crossing(check->covered) : NULL;
     if (lost) return lost;
-    bool is_launch = check->launch_met && !check->is_launch_proved;
-    const CheckResult *met = is_launch                             ? check->launch_met
-                             : check->proved && !check->is_reached ? check->met
-                                                                   : NULL;
+    const CheckResult *met = NULL;
+    for (LIST_EACH(int, i, check->sites))
+        if (!met && !check->sites.items[i].is_right) met = check->sites.items[i].met;
+    bool is_launch = met != NULL;
+    if (!met && check->proved && !check->is_reached) met = check->met;
     if (!met) return NULL;
     *crossing = check_crossing(check->arena, met);
     return arena_printf(check->arena,
@@ -129,6 +146,7 @@ static bool is_enough(const Gradcheck *check) {
 void verdict_take(Gradcheck *check, const PlanConfiguration *configuration, const Problem *problem,
                   const CheckResult *result) {
     if (budget_is_over(&check->budget)) return;
+    if (configuration->origin == SPEC_LAUNCHER) note_site(check, configuration, result);
     bool is_spare = result->status == CHECK_UNPROVED && is_enough(check) &&
                     configuration->is_guess && check->budget.end == BUDGET_OUT_OF_STEPS;
     if (result->status == CHECK_REDUNDANT || is_spare) {
@@ -184,8 +202,6 @@ void verdict_take(Gradcheck *check, const PlanConfiguration *configuration, cons
     if (result->status == CHECK_PROVED) {
         check->proved++;
         check->is_reached = check->is_reached || !result->is_in_part;
-        check->is_launch_proved = check->is_launch_proved ||
-                                  (configuration->origin == SPEC_LAUNCHER && !result->is_alone);
         if (configuration->origin == SPEC_LAUNCHER && !result->stores_twice)
             check->is_launch_clean = true;
         covered_take(check->covered, configuration, problem->coverage);

@@ -47,6 +47,11 @@ TYPES = {
     "T": "i32",
     "rows": "i32",
     "dim": "i32",
+    **dict.fromkeys(("k", "v", "g", "o", "X", "W", "B", "Y", "Rstd"), "*fp32"),
+    "H": "i32",
+    "V": "i32",
+    "N": "i32",
+    "eps": "fp32",
 }
 
 

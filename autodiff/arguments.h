@@ -18,7 +18,5 @@ void arguments_rename(Arena *arena, const FunctionDefinition *definition, Functi
                       BackwardLaunch *launch);
 /// Where an argument stands among the parameters of an emitted kernel.
 int argument_rank(ArgumentUse use, const Parameter *parameter);
-/// Element types are told by their parameter's index: changes it everywhere in `function`.
-void function_renumber_parameters(Function *function, const int *new_index);
 
 #endif

@@ -19,7 +19,6 @@
 #include "autodiff/plan/tile_size.h"
 #include "autodiff/primal/active_outputs.h"
 #include "autodiff/primal/shared_tiles.h"
-#include "autodiff/programs/side_by_side.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/same_gradients.h"
 #include "autodiff/schedule/coverage.h"
@@ -28,6 +27,9 @@
 #include "autodiff/schedule/tile_orders.h"
 #include "autodiff/state/saved_parameters.h"
 #include "autodiff/tape/tape.h"
+#include "autodiff/together/iterations.h"
+#include "autodiff/together/side_by_side.h"
+#include "autodiff/together/sliced_grid.h"
 #include "base/budget.h"
 #include "base/error.h"
 
@@ -106,9 +108,14 @@ static void join_programs(Differentiation *state, const Kernel *kernel, Backward
     for (int i = 0; i < launch->argument_count; i++) alone.arguments[i] = launch->arguments[i];
     upstream_strides_describe(state->arena, kernel, state->backward, &alone);
     expanded_inputs_describe(state->arena, kernel, state->backward, &alone);
+    grid_take_slices(state, launch);
+    iterations_side_by_side(state, launch);
     programs_side_by_side(state, launch);
     if (!launch->has_together) return;
-    for (int i = 0; i < alone.argument_count; i++) launch->arguments[i] = alone.arguments[i];
+    for (int i = 0; i < launch->argument_count; i++)
+        for (int k = 0; k < alone.argument_count; k++)
+            if (strcmp(launch->arguments[i].name, alone.arguments[k].name) == 0)
+                launch->arguments[i] = alone.arguments[k];
 }
 
 static void variant_describe(Differentiation *state, const Kernel *kernel, Variant *variant) {

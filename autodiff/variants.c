@@ -6,6 +6,7 @@
 #include "analysis/ir/walk.h"
 #include "autodiff/arguments.h"
 #include "autodiff/derive.h"
+#include "autodiff/together/renumber.h"
 
 #include <string.h>
 

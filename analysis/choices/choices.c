@@ -94,6 +94,18 @@ TogetherChoice choose_together(TogetherSizes sizes) {
     return (TogetherChoice){1, sizes.axis, warps};
 }
 
+TogetherChoice choose_at_once(TogetherSizes sizes, int64_t slices) {
+    enum { WARPS = 2 };
+    int64_t together = 1;
+    while (sizes.lanes > 0 && 2 * sizes.lanes * together <= TOGETHER_LANES &&
+           2 * slices * together <= sizes.programs)
+        together *= 2;
+    int warps = sizes.warps    ? sizes.warps
+                : together > 1 ? WARPS
+                               : choose_warps((double)sizes.lanes, (double)sizes.bytes);
+    return (TogetherChoice){together, sizes.axis, warps};
+}
+
 int choose_stages(double elements, double bytes, int narrowest) {
     enum { ROOM = 64 << 10, ROOM_OF_BYTES = 96 << 10, AHEAD = 3 };
     return 2 * elements * bytes <= (narrowest == 1 ? ROOM_OF_BYTES : ROOM) ? AHEAD : 1;

@@ -104,6 +104,8 @@ typedef struct TogetherChoice {
 
 /// `_together`.
 TogetherChoice choose_together(TogetherSizes sizes);
+/// How many iterations are one of a loop over so many programs, which `slices` programs share; `axis` is not looked at.
+TogetherChoice choose_at_once(TogetherSizes sizes, int64_t slices);
 /// `_stages`: of the tiles that each iteration loads, with so many bytes of an element of all, and of the narrowest.
 int choose_stages(double elements, double bytes, int narrowest);
 

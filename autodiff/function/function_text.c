@@ -376,11 +376,12 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
     }
     list_options(arena, plan, launch, has_tiles ? &tiles : NULL, indent, &call);
     const char *grid = has_tiles ? tiles.grid : arena_printf(arena, "%s.grid", plan->ctx);
-    const char *turns = turns_grid_text(arena, plan, launch, grid),
-               *launched = arena_printf(arena, "%s[%s]", launch->kernel, turns);
-    if (turns != grid && (size_t)indent + strlen(launched) + 1 > LINE_LIMIT) {
+    const char *own = launched_grid_text(arena, plan, number, grid),
+               *launched = arena_printf(arena, "%s[%s]", launch->kernel, own);
+    if (own != grid && (size_t)indent + strlen(launched) + 1 > LINE_LIMIT) {
         const char *name = plan_name(arena, plan, "grid");
-        statement_at(out, indent, "", turns_grid_statement(arena, launch, name, grid, indent));
+        statement_at(out, indent, "",
+                     launched_grid_statement(arena, plan, number, name, grid, indent));
         launched = arena_printf(arena, "%s[%s]", launch->kernel, name);
     }
     statement_at(out, indent, "", call_lines(arena, launched, call.items, call.count, indent));

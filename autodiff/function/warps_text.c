@@ -133,10 +133,12 @@ const char *stages_text(Arena *arena, const LaunchPlan *plan, const BackwardLaun
     if (!launch->tile || !launch->stage_count || !names_are_passed(plan, launch->tile)) return NULL;
     LIST(const char *) items = {0};
     TileNames names;
-    bool is_own = launch->flat_end && tiles_are_own(arena, plan, launch, &names);
+    bool is_own = (launch->flat_end || launch->together_iterates) &&
+                  tiles_are_own(arena, plan, launch, &names);
     LIST_PUSH(arena, &items,
-              is_own ? with_word(arena, launch->tile, launch->flat_lanes, names.block)
-                     : launch->tile);
+              !is_own            ? launch->tile
+              : launch->flat_end ? with_word(arena, launch->tile, launch->flat_lanes, names.block)
+                                 : arena_printf(arena, "%s * %s", names.block, launch->tile));
     for (int i = 0; i < launch->stage_count; i++) LIST_PUSH(arena, &items, launch->stages[i]);
     return call_lines_before(arena, arena_printf(arena, "%s=_stages", name), items.items,
                              items.count, indent, 1);
@@ -317,9 +319,11 @@ static bool together_is_own(Arena *arena, const LaunchPlan *plan, const Backward
         all_tiles_are(arena, plan, launch, is_wide) ||
         !has_all_names(plan, launch->loaded, launch->loaded_count))
         return false;
-    *names = (TileNames){.grid = plan_name(arena, plan, "grid"),
-                         .block = plan_name(arena, plan, "together"),
-                         .warps = plan_name(arena, plan, "warps")};
+    *names =
+        (TileNames){.grid = launch->together_iterates ? arena_printf(arena, "%s.grid", plan->ctx)
+                                                      : plan_name(arena, plan, "grid"),
+                    .block = plan_name(arena, plan, "together"),
+                    .warps = plan_name(arena, plan, "warps")};
     return true;
 }
 
@@ -356,19 +360,50 @@ bool turns_are_own(const LaunchPlan *plan, const BackwardLaunch *launch) {
            has_names(plan, launch->turns_step);
 }
 
-const char *turns_grid_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
-                            const char *grid) {
-    if (!turns_are_own(plan, launch)) return grid;
-    bool is_each = strcmp(launch->turns_step, "1") == 0;
-    return arena_printf(arena, "_all_turns(%s, %s%s%s)", grid, launch->turns_end,
-                        is_each ? "" : ", ", is_each ? "" : launch->turns_step);
+/// Axes of a grid as Python has them: `(0, 2)`.
+static const char *sliced_axes(Arena *arena, const BackwardLaunch *launch) {
+    const char *axes = NULL;
+    bool is_one = true;
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+        if (!launch->sliced[axis]) continue;
+        is_one = !axes;
+        axes = axes ? arena_printf(arena, "%s, %d", axes, axis) : arena_printf(arena, "%d", axis);
+    }
+    return arena_printf(arena, is_one ? "(%s,)" : "(%s)", axes);
 }
 
-const char *turns_grid_statement(Arena *arena, const BackwardLaunch *launch, const char *name,
-                                 const char *grid, int indent) {
-    const char *items[] = {grid, launch->turns_end, launch->turns_step};
-    int count = strcmp(launch->turns_step, "1") == 0 ? 2 : 3;
-    return call_lines(arena, arena_printf(arena, "%s = _all_turns", name), items, count, indent);
+/// The function that makes another grid of `grid`, with what it takes; NULL: the grid stays.
+static const char *grid_call(Arena *arena, const LaunchPlan *plan, int number, const char *grid,
+                             Texts *items) {
+    const BackwardLaunch *launch = &plan->backward->launches[number];
+    LIST_PUSH(arena, items, grid);
+    if (launch->is_sliced) {
+        LIST_PUSH(arena, items, sliced_axes(arena, launch));
+        LIST_PUSH(arena, items, slices_name(arena, plan, number));
+        return "_sliced";
+    }
+    if (!turns_are_own(plan, launch)) return NULL;
+    LIST_PUSH(arena, items, launch->turns_end);
+    if (strcmp(launch->turns_step, "1") != 0) LIST_PUSH(arena, items, launch->turns_step);
+    return "_all_turns";
+}
+
+const char *launched_grid_text(Arena *arena, const LaunchPlan *plan, int number, const char *grid) {
+    Texts items = {0};
+    const char *call = grid_call(arena, plan, number, grid, &items);
+    if (!call) return grid;
+    Buffer out = buffer_new(arena);
+    for (int i = 0; i < items.count; i++)
+        buffer_printf(&out, "%s%s", i ? ", " : "", items.items[i]);
+    return arena_printf(arena, "%s(%s)", call, buffer_text(&out));
+}
+
+const char *launched_grid_statement(Arena *arena, const LaunchPlan *plan, int number,
+                                    const char *name, const char *grid, int indent) {
+    Texts items = {0};
+    const char *call = grid_call(arena, plan, number, grid, &items);
+    return call_lines(arena, arena_printf(arena, "%s = %s", name, call), items.items, items.count,
+                      indent);
 }
 
 /// `rows=(BLOCK_K, None, K, (a_ptr,))`: the forward's size, the axis of the grid, how many there are, and the tensors.
@@ -470,6 +505,23 @@ static const char *elements_statement(Arena *arena, const LaunchPlan *plan,
                         call_lines(arena, head, arguments.items, arguments.count, indent));
 }
 
+/// Where each iteration of a loop over programs has little to do.
+static const char *iterations_statement(Arena *arena, const LaunchPlan *plan,
+                                        const BackwardLaunch *launch, const TileNames *names,
+                                        int indent) {
+    Texts arguments = {0};
+    LIST_PUSH(arena, &arguments,
+              slices_name(arena, plan, (int)(launch - plan->backward->launches)));
+    LIST_PUSH(arena, &arguments, grid_text_of(arena, plan, slices_of(launch)->programs));
+    LIST_PUSH(arena, &arguments, launch->tile);
+    for (int i = 0; i < launch->loaded_count; i++) LIST_PUSH(arena, &arguments, launch->loaded[i]);
+    if (plan->has_options)
+        LIST_PUSH(arena, &arguments, arena_printf(arena, "**%s.options", plan->ctx));
+    const char *head = arena_printf(arena, "%s, %s = _at_once", names->block, names->warps);
+    return arena_printf(arena, "%*s# rows at once, where one is short\n%*s%s\n", indent, "", indent,
+                        "", call_lines(arena, head, arguments.items, arguments.count, indent));
+}
+
 static const char *together_statement(Arena *arena, const LaunchPlan *plan,
                                       const BackwardLaunch *launch, const TileNames *names,
                                       int indent) {
@@ -500,6 +552,7 @@ const char *tiles_statement(Arena *arena, const LaunchPlan *plan, const Backward
     if (launch->loop) return loop_statement(arena, plan, launch, &names, indent);
     if (launch->stream) return stream_statement(arena, plan, launch, &names, indent);
     if (launch->elements) return elements_statement(arena, plan, launch, &names, indent);
+    if (launch->together_iterates) return iterations_statement(arena, plan, launch, &names, indent);
     if (launch->has_together) return together_statement(arena, plan, launch, &names, indent);
     Texts arguments = {0};
     LIST_PUSH(arena, &arguments, arena_printf(arena, "%s.grid", plan->ctx));

@@ -42,12 +42,11 @@ bool tiles_are_own(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *l
                    TileNames *names);
 /// Whether a launch has a program for each turn that programs of the forward take.
 bool turns_are_own(const LaunchPlan *plan, const BackwardLaunch *launch);
-/// The grid of a launch in Python, `grid` or one with a program for each turn.
-const char *turns_grid_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
-                            const char *grid);
+/// The grid of launch `number` in Python: `grid`, or a call that makes another one of it, with a program for each turn, or for each slice.
+const char *launched_grid_text(Arena *arena, const LaunchPlan *plan, int number, const char *grid);
 /// The same as a statement, where a line is too short for it: `name = _all_turns(...)`.
-const char *turns_grid_statement(Arena *arena, const BackwardLaunch *launch, const char *name,
-                                 const char *grid, int indent);
+const char *launched_grid_statement(Arena *arena, const LaunchPlan *plan, int number,
+                                    const char *name, const char *grid, int indent);
 /// The statement that chooses them.
 const char *tiles_statement(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
                             int indent);

@@ -212,6 +212,12 @@ typedef struct BackwardLaunch {
     bool
         has_together;  // a program may do the work of several (ARGUMENT_TOGETHER) along `together_axis` of the grid
     int together_axis;
+    bool
+        together_iterates;  // not programs, but iterations of its loop over programs (ARGUMENT_SLICES)
+    bool is_sliced,
+        sliced
+            [3];  // only as many programs as there are slices have something to do, and the launch may have these alone: the
+    // slices along the first of these axes of the grid, one along the others
     WholeRow row;     // the kernel has no loop over blocks of a row; its `block` is NULL of others
     bool is_precise;  // a product says how precise it is: of float32, it may take no tensor cores
     bool

@@ -15,7 +15,8 @@ typedef struct BackwardPlan {
     const PlannedForward *forward;
     PlanConfiguration known;  // the forward's arguments, and steps of tapes by their names
     double programs;
-    double slices;  // that share sums in the launch at hand
+    double slices;   // that share sums in the launch at hand
+    double sharing;  // the forward's programs that do
 } BackwardPlan;
 
 static const Json *argument_of(const BackwardPlan *plan, const char *name) {
@@ -109,7 +110,7 @@ static double elements_of(const BackwardPlan *plan, const char *of) {
 }
 
 /// How many programs share the sums of a launch, whose arguments are `sources`.
-static double slices(const BackwardPlan *plan, const Json *sources, const Json *source) {
+static double slices(BackwardPlan *plan, const Json *sources, const Json *source) {
     const char *at = json_get_string(source, "shared_by", NULL);
     double programs = at ? 1 : plan->programs, largest = 1;
     while (at && (at = strstr(at, "grid."))) {
@@ -121,6 +122,7 @@ static double slices(const BackwardPlan *plan, const Json *sources, const Json *
         if (json_get(sources->items[i], "parts"))
             largest = fmax(largest,
                            elements_of(plan, json_get_string(sources->items[i], "gradient", "")));
+    plan->sharing = programs;
     SlicesRule rule = {.most = (int64_t)json_get_number(source, "most", 0),
                        .each = (int64_t)json_get_number(source, "each", 0),
                        .is_busy = json_get_bool(source, "busy", false)};
@@ -353,6 +355,12 @@ static void put_own(const BackwardPlan *plan, const Json *launch, Json *json, Er
     Json *row = json_get(own, "row");
     if (!row) row = json_get(own, "elements");
     if (!row) row = json_get(own, "programs");
+    Json *iterations = json_get(own, "iterations");
+    if (iterations) {
+        json_set_number(iterations, "slices", plan->slices);
+        json_set_number(iterations, "programs", plan->sharing);
+        row = iterations;
+    }
     if (row) json_set_number(row, "lanes", expression(plan, source, "lanes", error));
     if (row) json_set_number(row, "least", json_get_number(source, "least", 0));
     if (row) json_set_number(row, "sums", json_get_number(source, "sums", 0));
@@ -375,6 +383,21 @@ static void put_turns(const BackwardPlan *plan, const Json *turns, Json *json, E
     json_push(grid, json_number(plan->arena, (double)count));
     for (int axis = 1; axis < PROGRAM_AXES; axis++)
         json_push(grid, json_number(plan->arena, (double)programs[axis]));
+    json_set(json, "grid", grid);
+}
+
+/// Along the axes of "sliced" as many programs as share the sums, along the first of them.
+static void put_sliced(const BackwardPlan *plan, const Json *axes, Json *json) {
+    const int64_t *programs = plan->forward->configuration->grid;
+    if (!axes || axes->kind != JSON_ARRAY || !axes->count) return;
+    Json *grid = json_array(plan->arena);
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+        bool is_sliced = false;
+        for (int i = 0; i < axes->count; i++) is_sliced |= (int)axes->items[i]->number == axis;
+        bool is_first = (int)axes->items[0]->number == axis;
+        double count = is_first ? plan->slices : is_sliced ? 1 : (double)programs[axis];
+        json_push(grid, json_number(plan->arena, count));
+    }
     json_set(json, "grid", grid);
 }
 
@@ -404,6 +427,7 @@ static Json *launch_json(BackwardPlan *plan, const Json *launch, Error *error) {
     if (!*error) put_options(plan, launch, json);
     if (!*error) put_own(plan, launch, json, error);
     if (!*error) put_turns(plan, json_get(launch, "turns"), json, error);
+    if (!*error) put_sliced(plan, json_get(launch, "sliced"), json);
     return json;
 }
 

@@ -228,6 +228,27 @@ static void bind_actual(const LaunchReader *reader, const PlanConfiguration *con
         binding->constant = constant_int(reader->arena, configuration->grid[actual->axis]);
 }
 
+/// Along the axes of "sliced" only as many programs as share the sums: so many along the first, one along the others.
+static const int64_t *grid_sliced(Arena *arena, const PlanConfiguration *configuration,
+                                  const Json *axes, const Actual *actuals, int count) {
+    int64_t most = 0, programs = 1;
+    for (int i = 0; i < count; i++)
+        if (actuals[i].kind == ACTUAL_SLICES) most = actuals[i].number;
+    if (!axes || axes->kind != JSON_ARRAY || most < 1) return NULL;
+    int64_t *grid = ARENA_ARRAY(arena, int64_t, PROGRAM_AXES);
+    memcpy(grid, configuration->grid, PROGRAM_AXES * sizeof *grid);
+    int first = -1;
+    for (int i = 0; i < axes->count; i++) {
+        int axis = (int)axes->items[i]->number;
+        if (axis < 0 || axis >= PROGRAM_AXES) return NULL;
+        if (first < 0) first = axis;
+        programs *= grid[axis];
+        grid[axis] = 1;
+    }
+    if (first >= 0) grid[first] = programs < most ? programs : most;
+    return grid;
+}
+
 bool launch_read(const LaunchReader *reader, const PlanConfiguration *configuration,
                  const Json *json, GradientLaunch *launch, Error *error) {
     Arena *arena = reader->arena;
@@ -262,6 +283,7 @@ bool launch_read(const LaunchReader *reader, const PlanConfiguration *configurat
         bind_actual(reader, configuration, parameter, &actuals[i], &bindings[i]);
     }
     launch->actuals = actuals;
+    launch->grid = grid_sliced(arena, configuration, json_get(json, "sliced"), actuals, count);
     launch->function = lower_concrete(reader->sources, definition, bindings, count, error);
     if (*error)
         *error = arena_printf(arena, "the backward does not lower: %s", *error);
@@ -402,6 +424,7 @@ static bool read_choice(const LaunchReader *reader, const PlanConfiguration *con
     const Json *arguments = json_get(json, "arguments"), *tiles = json_get(json, "tiles");
     Json *own = json_object(arena), *changed = json_object(arena);
     TileGrid programs = {0};
+    bool is_own = json_get(json, "turns") != NULL;
     int64_t *grid = ARENA_ARRAY(arena, int64_t, PROGRAM_AXES);
     memcpy(grid, configuration->grid, PROGRAM_AXES * sizeof *grid);
     if (choice >= choices_of(json)) return false;
@@ -413,10 +436,13 @@ static bool read_choice(const LaunchReader *reader, const PlanConfiguration *con
         if (!sizes || choice >= sizes->count || sizes->items[choice]->kind != JSON_NUMBER)
             return false;
         int64_t size = (int64_t)sizes->items[choice]->number;
-        bool is_gathered = strcmp(json_get_string(tile, "role", ""), "programs") == 0;
-        if (is_gathered ? !gather_programs(configuration, tile, size, &programs)
-                        : !is_choice(reader, configuration, tile, size) ||
-                              !count_programs(reader, configuration, tile, size, &programs))
+        const char *role = json_get_string(tile, "role", "");
+        bool is_gathered = strcmp(role, "programs") == 0,
+             iterates = strcmp(role, "iterations") == 0;  // the grid stays
+        if (iterates      ? false
+            : is_gathered ? !gather_programs(configuration, tile, size, &programs)
+                          : !is_choice(reader, configuration, tile, size) ||
+                                !count_programs(reader, configuration, tile, size, &programs))
             return false;
         Json *value = json_object(arena);
         json_set_number(value, "value", (double)size);
@@ -424,13 +450,15 @@ static bool read_choice(const LaunchReader *reader, const PlanConfiguration *con
     }
     for (int axis = 0; axis < PROGRAM_AXES; axis++) {
         if (grid[axis] < programs.forward[axis]) return false;
+        is_own = is_own || programs.forward[axis];
         if (programs.forward[axis]) grid[axis] = programs.own[axis];
     }
     if (!count_turns(reader, configuration, json_get(json, "turns"), &grid[0])) return false;
     json_set(own, "kernel", json_get(json, "kernel"));
     json_set(own, "arguments", changed);
+    if (json_get(json, "sliced")) json_set(own, "sliced", json_get(json, "sliced"));
     if (!launch_read(reader, configuration, own, launch, error)) return false;
-    launch->grid = grid;
+    if (is_own) launch->grid = grid;
     return true;
 }
 

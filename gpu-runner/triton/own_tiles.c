@@ -166,6 +166,17 @@ static void choose_programs(Json *launch, const Json *own, const Json *grid, Buf
     put_warps(launch, own, choice.warps);
 }
 
+static void choose_iterations(Json *launch, const Json *own, Buffer *words) {
+    const Json *block = json_get(own, "iterations");
+    TogetherChoice choice = choose_at_once((TogetherSizes){.lanes = whole(block, "lanes"),
+                                                           .programs = whole(block, "programs"),
+                                                           .bytes = widths_of(block).sum,
+                                                           .warps = (int)whole(own, "num_warps")},
+                                           whole(block, "slices"));
+    put_size(launch, block, choice.together, words);
+    put_warps(launch, own, choice.warps);
+}
+
 const Json *own_tiles_chosen(Arena *arena, const Json *plan, TileCard card) {
     const Json *given = json_get(plan, "launches");
     bool any = false;
@@ -188,6 +199,8 @@ const Json *own_tiles_chosen(Arena *arena, const Json *plan, TileCard card) {
             choose_elements(launch, own, json_get(plan, "grid"), &words);
         else if (json_get(own, "programs"))
             choose_programs(launch, own, json_get(plan, "grid"), &words);
+        else if (json_get(own, "iterations"))
+            choose_iterations(launch, own, &words);
         else if (own)
             choose_product(launch, own, json_get(plan, "grid"), card, &words);
         if (own) json_set_string(launch, "tiles", buffer_text(&words));

@@ -129,7 +129,7 @@ static Json *together_json(Arena *arena, const BackwardLaunch *launch) {
         if (launch->arguments[i].use != ARGUMENT_TOGETHER) continue;
         Json *tile = json_object(arena), *sizes = json_array(arena);
         for (int size = 2; size <= 8; size *= 2) json_push(sizes, json_number(arena, size));
-        json_set_string(tile, "role", "programs");
+        json_set_string(tile, "role", launch->together_iterates ? "iterations" : "programs");
         json_set_string(tile, "same", "1");
         json_set_string(tile, "extent", "1");
         json_set(tile, "tensors", names_json(arena, launch->loaded, launch->loaded_count));
@@ -146,6 +146,14 @@ static Json *turns_json(Arena *arena, const BackwardLaunch *launch) {
     json_set_string(turns, "end", launch->turns_end);
     json_set_string(turns, "step", launch->turns_step);
     return turns;
+}
+
+/// Along which axes of the grid there are only as many programs as share the sums.
+static Json *sliced_json(Arena *arena, const BackwardLaunch *launch) {
+    Json *axes = json_array(arena);
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        if (launch->sliced[axis]) json_push(axes, json_number(arena, axis));
+    return axes;
 }
 
 static Json *lanes_json(Arena *arena, LaneCount count) {
@@ -233,6 +241,7 @@ static Json *launches_json(Arena *arena, const Backward *backward) {
         if (launch->elements) json_set(json, "tiles", stream_json(arena, launch, BLOCK_ELEMENTS));
         if (launch->has_together) json_set(json, "tiles", together_json(arena, launch));
         if (turns_are_own(&plan, launch)) json_set(json, "turns", turns_json(arena, launch));
+        if (launch->is_sliced) json_set(json, "sliced", sliced_json(arena, launch));
         put_own(json, &plan, launch);
         put_options(json, &plan, launch);
         json_push(launches, json);

@@ -85,6 +85,7 @@ ROOMS = {
             *{"addresses", "rewrite", "state"},
         },
         "blocks": {"rewrite", "state"},
+        "together": {"padding", "tape", "rewrite", "state"},
         "finiteness": {"tape", "addresses", "rewrite", "state"},
         "stored": {"finiteness", "tape", "addresses", "rewrite", "state"},
         "sweep": {"primal", "tape", "rewrite", "state"},
@@ -96,7 +97,7 @@ ROOMS = {
         ".": {
             *{"module", "function", "plan", "emit", "sweep", "finiteness", "schedule", "atomics"},
             *{"programs", "extents", "primal", "tape", "addresses", "rewrite", "state", "blocks"},
-            *{"stored", "products", "joins", "layouts", "gathers", "digits"},
+            *{"stored", "products", "joins", "layouts", "gathers", "digits", "together"},
         },
         "saving": {".", "module", "emit", "state"},
     },

@@ -101,10 +101,130 @@ def test_rows_of_planes_with_loops_and_flags(tmp_path: Path, interpreter: Worker
         np.testing.assert_allclose(found[0], given * weights, rtol=1e-6)
 
 
+SHARES = """@triton.jit
+def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    c = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * n + c, mask=c < n, other=-float("inf"))
+    e = tl.exp(x - tl.max(x, axis=0))
+    tl.store(y_ptr + row * n + c, e / tl.sum(e), mask=c < n)
+
+
+def launched(x):
+    y = torch.empty_like(x)
+    kernel[(x.shape[0],)](x, y, x.shape[1], BLOCK=32)
+    return y
+"""
+
+
+@pytest.mark.parametrize("rows", [1, 9, 16])
+def test_rows_with_sums_side_by_side(rows: int, tmp_path: Path, interpreter: Worker) -> None:
+    """Each program's row has a sum of its own."""
+    text = proved_module(tmp_path, HEAD + SHARES)
+    assert "tl.sum(dy * y, axis=1)[:, None]" in text
+    random = np.random.default_rng(8)
+    given, upstream = random.uniform(-1, 1, (rows, 21)), random.uniform(-1, 1, (rows, 21))
+    y = np.exp(given) / np.exp(given).sum(1, keepdims=True)
+    expected = (upstream - (upstream * y).sum(1, keepdims=True)) * y
+    for module in (text, always_two(text)):
+        found = call_function(
+            module, "launched", [given], wrt=[0], grad_outputs=[upstream], worker=interpreter
+        ).gradients
+        np.testing.assert_allclose(found[0], expected, rtol=1e-5, atol=1e-7)
+
+
+NORM = """@triton.jit
+def kernel(x_ptr, w_ptr, y_ptr, H, n, BLOCK: tl.constexpr):
+    {ids}
+    c = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * n + c, mask=c < n, other=0.0)
+    w = tl.load(w_ptr + c, mask=c < n, other=0.0)
+    r = tl.rsqrt(tl.sum(x * x) / n)
+    tl.store(y_ptr + row * n + c, x * r * w, mask=c < n)
+
+
+def launched(x, w):
+    rows, n = x.shape
+    y = torch.empty_like(x)
+    kernel[{grid}](x, w, y, 5, n, BLOCK=triton.next_power_of_2(n))
+    return y
+"""
+# How programs number the rows, and the axes along which they share the weights.
+NORMS = {
+    "(0,)": {"ids": "row = tl.program_id(0)", "grid": "(rows,)"},
+    "(0, 1)": {"ids": "row = tl.program_id(0) * H + tl.program_id(1)", "grid": "(rows // 5, 5)"},
+    "(0, 1, 2)": {
+        "ids": "row = (tl.program_id(2) * 2 + tl.program_id(0)) * H + tl.program_id(1)",
+        "grid": "(2, 5, rows // 10)",
+    },
+}
+# What a person would write where an iteration has several rows.
+ITERATION = """
+        for first in tl.range(
+            program * TOGETHER, programs, slices * TOGETHER, num_stages=STAGES
+        ):
+            row = first + tl.arange(0, TOGETHER)
+            inside = row < programs
+"""
+
+
+def norm(path: Path) -> Path:
+    """A norm of short rows without an epsilon, whose weights all programs share."""
+    path.write_text(HEAD + NORM.format(**NORMS["(0,)"]))
+    return path
+
+
+def norm_gradients(x: np.ndarray, w: np.ndarray, dy: np.ndarray) -> list[np.ndarray]:
+    """Of `x / rms(x) * w`, in closed form."""
+    r = 1 / np.sqrt((x * x).mean(1, keepdims=True))
+    p = dy * w
+    return [p * r - x * r**3 * (p * x).mean(1, keepdims=True), (dy * x * r).sum(0)]
+
+
+@pytest.mark.parametrize("axes", NORMS)
+@pytest.mark.parametrize("rows", [10, 70])
+def test_rows_of_an_iteration(axes: str, rows: int, tmp_path: Path, interpreter: Worker) -> None:
+    """Weights that programs share: a grid of slices, with several rows at once, also of rests."""
+    text = proved_module(tmp_path, HEAD + NORM.format(**NORMS[axes]))
+    assert f"_sliced(ctx.grid, {axes}, slices)" in re.sub(r"\s+", " ", text)
+    assert axes != "(0,)" or ITERATION in text
+    assert "tl.num_programs" not in text and "TOGETHER=together" in text
+    random = np.random.default_rng(9)
+    given = [random.uniform(0.5, 1, shape) for shape in ((rows, 21), (21,))]
+    upstream = random.uniform(-1, 1, (rows, 21))
+    found = call_function(
+        text, "launched", given, wrt=[0, 1], grad_outputs=[upstream], worker=interpreter
+    ).gradients
+    expected = norm_gradients(*given, upstream)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+ITERATION_MISTAKES = {
+    "rows come again": ("slices * TOGETHER, num", "slices, num"),
+    "the last row is left out": ("inside = row < programs", "inside = row < programs - 1"),
+    "rows that are not there count": (
+        "inside[:, None], (dy",
+        "inside[:, None] | True, (dy",
+    ),
+    "one row of each is summed": ("tl.sum(dw, axis=0)", "tl.max(dw, axis=0)"),
+}
+
+
+@pytest.mark.parametrize("name", ITERATION_MISTAKES)
+def test_the_proof_runs_several_iterations_as_one(name: str, tmp_path: Path) -> None:
+    before, after = ITERATION_MISTAKES[name]
+    text = tad("--backward", norm(tmp_path / "kernels.py")).stdout
+    assert before in text
+    (tmp_path / "kernels_backward.py").write_text(text.replace(before, after))
+    run = tad("--check", "--grad", tmp_path / "kernels_backward.py")
+    assert run.returncode == 1 and "1 failed" in run.stdout + run.stderr
+
+
 LEFT = {
     "a tile that is large enough": {"block": "4096"},
-    "a sum of the row": {
-        "store": "tl.store(y_ptr + row * n + c, x / tl.sum(x * x, 0), mask=c < n)"
+    "a scan of the row": {
+        "store": "tl.store(y_ptr + row * n + c, tl.cumsum(x * x, 0), mask=c < n)"
     },
     "the number of programs": {
         "store": "tl.store(y_ptr + row * n + c, x * x * tl.num_programs(0), mask=c < n)"

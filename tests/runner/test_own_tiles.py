@@ -19,6 +19,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.emitted.plan import EXAMPLES, KERNELS, ROOT, derived, helper_texts, tad
+from tests.emitted.test_together import norm as short_rows
 from tests.emitted.test_whole_rows import rows as rows_in_blocks
 from tests.emitted.test_wide_blocks import FLAT, HEAD, PLAIN
 from tests.runner.test_protocol import BIN, Runner, gradcheck_params
@@ -50,6 +51,7 @@ class Size(tuple):
 CALLED = {
     "_wide_block": ("_warps",),
     "_together": ("_warps",),
+    "_at_once": ("_warps",),
     "_whole_row": ("_byte_warps",),
     "_byte_warps": ("_warps",),
     "_product_tiles": ("_once", "_fitting_tiles"),
@@ -439,6 +441,35 @@ def test_programs_that_are_one_are_the_functions(type_: str, worker: Runner) -> 
             assert tuple(launch["grid"]) == programs
             seen.add((programs, *own))
     assert len(seen) > 15
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_iterations_that_are_one_are_the_functions(
+    type_: str, worker: Runner, tmp_path: Path
+) -> None:
+    """As many rows as the Function takes at once, on a grid with a program for each slice."""
+    choose = rule("_at_once", short_rows(tmp_path / "kernels.py"))
+    cases = list(itertools.product([1, 16, 96, 128, 512, 1024, 16384], [1, 3, 4]))
+    launches = []
+    for lanes, count in cases:
+        tile = {"role": "iterations", "same": 1, "extent": 1, "axis": 0}
+        tiles = {"tile": tile | {"tensors": ["X", "Y", "n", "X"][:count]}}
+        arguments = {"tile": {"together": "tile"}}
+        arguments["slices"] = {"slices": None, "shared_by": "grid.1"}
+        own = {"lanes": lanes}
+        launches.append({"arguments": arguments, "tiles": tiles, "own": own, "sliced": [1]})
+    seen = set()
+    for grid in ((3, 7), (3, 900), (1, 60000)):
+        line = f"# tad: n=4, BLOCK=4, X={type_}[4], Y=f16[4], grid={grid}"
+        tensors = Tensor(width=TYPES[type_]), Tensor(width=2), 4, Tensor(width=TYPES[type_])
+        found = planned(worker, line, launches, card=card_of("h200"))
+        for launch, (lanes, count) in zip(found, cases, strict=True):
+            values = {a["name"]: a["value"] for a in launch["arguments"]}
+            own = choose(values["slices"], grid[1], lanes, *tensors[:count])
+            assert (values["tile"], launch["options"]["num_warps"]) == own, (grid, lanes, count)
+            assert launch["grid"] == [grid[0], values["slices"], 1]
+            seen.add(own)
+    assert len(seen) > 5
 
 
 # --- real kernels ----------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 // Inside autodiff/: several programs of the forward as one, for kernels whose programs have little to do.
-#ifndef TAD_AUTODIFF_PROGRAMS_SIDE_BY_SIDE_H
-#define TAD_AUTODIFF_PROGRAMS_SIDE_BY_SIDE_H
+#ifndef TAD_AUTODIFF_TOGETHER_SIDE_BY_SIDE_H
+#define TAD_AUTODIFF_TOGETHER_SIDE_BY_SIDE_H
 
 #include "autodiff/state/differentiation.h"
 

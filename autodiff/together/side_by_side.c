@@ -1,0 +1,94 @@
+// A kernel of one program's tile in; one of the tiles of several programs out.
+#include "autodiff/together/side_by_side.h"
+
+#include "analysis/build/build.h"
+#include "autodiff/together/launch_parameter.h"
+#include "autodiff/together/lift.h"
+
+typedef struct SideBySide {
+    Members values;  // `root`: the number of a program
+    int axis;
+    Value *programs;
+} SideBySide;
+
+typedef struct AxisIds {
+    Value *ids[PROGRAM_AXES];
+    bool is_twice;
+} AxisIds;
+
+static bool visit_id(void *context, Op *op) {
+    AxisIds *search = context;
+    for (int axis = 0; axis < PROGRAM_AXES && op->code == OP_PROGRAM_ID; axis++) {
+        if (!value_is_program_id(op->results[0], axis)) continue;
+        search->is_twice = search->is_twice || search->ids[axis] || op->parent->parent;
+        search->ids[axis] = op->results[0];
+    }
+    return true;
+}
+
+/// Programs that follow each other along the last axis have what lies together in memory.
+static bool function_fits(SideBySide *own) {
+    const Function *function = own->values.function;
+    AxisIds search = {0};
+    region_walk(function->body, visit_id, &search);
+    own->axis = PROGRAM_AXES - 1;
+    while (own->axis >= 0 && !search.ids[own->axis]) own->axis--;
+    if (own->axis < 0 || search.is_twice) return false;
+    own->values.root = search.ids[own->axis];
+    return members_fits(&own->values, function->body);
+}
+
+static void number_programs(const SideBySide *own, Members *members) {
+    Op *id = members->root->op;
+    Builder b = {.function = members->function,
+                 .region = id->parent,
+                 .before = id->next,
+                 .range = id->next->range};
+    Value *first = build_binary(&b, OP_MUL, id->results[0], members->together);
+    Value *lanes = build_binary(&b, OP_ARANGE, build_int(&b, 0), members->together);
+    Value *numbers = build_binary(&b, OP_ADD, first, lanes);
+    numbers->name = id->results[0]->name;
+    id->results[0]->name = NULL;
+    members->first = first->op;
+    members->numbers = numbers;
+    members->inside = build_binary(&b, OP_LT, numbers, own->programs);
+}
+
+/// Whether the grid is the forward's, and each argument one that another grid leaves as it is.
+static bool launch_fits(const Differentiation *state, const BackwardLaunch *launch) {
+    const FunctionDefinition *kernel = state->primal->definition;
+    bool is_chosen = launch->has_tiles || launch->loop || launch->stream || launch->elements ||
+                     launch->flat_lanes || launch->turns_end || launch->row.block ||
+                     launch->has_together;
+    bool is_set =
+        state->options && state->options->wrapper == WRAPPER_AUTOGRAD;  // who says how many?
+    if (!is_set || is_chosen || kernel->is_autotuned || kernel->has_heuristics || !launch->tile ||
+        launch->argument_count != state->backward->parameter_count)
+        return false;
+    for (int i = 0; i < launch->argument_count; i++) {
+        const BackwardArgument *argument = &launch->arguments[i];
+        bool is_plain = argument->use == ARGUMENT_SAME || argument->use == ARGUMENT_UPSTREAM ||
+                        argument->use == ARGUMENT_GRADIENT;
+        if (!is_plain || argument->is_parts || argument->is_program_sum ||
+            state->backward->parameters[i].default_text.size)
+            return false;
+    }
+    return true;
+}
+
+void programs_side_by_side(Differentiation *state, BackwardLaunch *launch) {
+    SideBySide own = {.values = {.state = state,
+                                 .function = state->backward,
+                                 .former = former_new(state->arena),
+                                 .ranks = map_new(state->arena)}};
+    if (!launch_fits(state, launch) || !function_fits(&own)) return;
+    own.programs = launch_add_parameter(
+        state, launch, "programs", (BackwardArgument){.use = ARGUMENT_PROGRAMS, .axis = own.axis});
+    own.values.together = launch_add_parameter(
+        state, launch, "TOGETHER",
+        (BackwardArgument){.use = ARGUMENT_TOGETHER, .axis = own.axis, .is_constexpr = true});
+    number_programs(&own, &own.values);
+    members_widen(&own.values, state->backward->body);
+    launch->has_together = true;
+    launch->together_axis = own.axis;
+}

@@ -185,6 +185,8 @@ static bool tells_by_wrapper(Arena *arena, const Backward *backward) {
     bool is_told =
         backward->step_count > 0 && !host_launches(arena, forward->definition, forward).count;
     for (int axis = 0; axis < PROGRAM_AXES; axis++) is_told |= backward->single_axes[axis];
+    for (int i = 0; i < backward->launch_count; i++)  // of which only a Function knows the grid
+        is_told |= backward->launches[i].has_together || backward->launches[i].is_sliced;
     return is_told;
 }
 
@@ -192,13 +194,12 @@ static Str key_of(Arena *arena, const Kernel *kernel, WrapperKind wrapper) {
     return str_from(arena_printf(arena, "%p %d", (const void *)kernel, (int)wrapper));
 }
 
-/// A derivation for one of these two does for the other, too, where no comment differs.
+/// A derivation for a Function does without one, too, where neither a comment nor a kernel differs.
 static const KeptBackward *kept_find(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
                                      WrapperKind wrapper) {
     const KeptBackward *kept = memo_find(snapshot->derivations, key_of(arena, kernel, wrapper));
-    if (kept || wrapper == WRAPPER_TRITON_OP) return kept;
-    WrapperKind other = wrapper == WRAPPER_NONE ? WRAPPER_AUTOGRAD : WRAPPER_NONE;
-    kept = memo_find(snapshot->derivations, key_of(arena, kernel, other));
+    if (kept || wrapper != WRAPPER_NONE) return kept;
+    kept = memo_find(snapshot->derivations, key_of(arena, kernel, WRAPPER_AUTOGRAD));
     return kept && !tells_by_wrapper(arena, kept->backward) ? kept : NULL;
 }
 

@@ -230,10 +230,10 @@ static void bind_actual(const LaunchReader *reader, const PlanConfiguration *con
 
 /// Along the axes of "sliced" only as many programs as share the sums: so many along the first, one along the others.
 static const int64_t *grid_sliced(Arena *arena, const PlanConfiguration *configuration,
-                                  const Json *axes, const Actual *actuals, int count) {
+                                  const Json *axes, const GradientLaunch *launch) {
     int64_t most = 0, programs = 1;
-    for (int i = 0; i < count; i++)
-        if (actuals[i].kind == ACTUAL_SLICES) most = actuals[i].number;
+    for (int i = 0; i < launch->function->parameter_count; i++)
+        if (launch->actuals[i].kind == ACTUAL_SLICES) most = launch->actuals[i].number;
     if (!axes || axes->kind != JSON_ARRAY || most < 1) return NULL;
     int64_t *grid = ARENA_ARRAY(arena, int64_t, PROGRAM_AXES);
     memcpy(grid, configuration->grid, PROGRAM_AXES * sizeof *grid);
@@ -283,7 +283,6 @@ bool launch_read(const LaunchReader *reader, const PlanConfiguration *configurat
         bind_actual(reader, configuration, parameter, &actuals[i], &bindings[i]);
     }
     launch->actuals = actuals;
-    launch->grid = grid_sliced(arena, configuration, json_get(json, "sliced"), actuals, count);
     launch->function = lower_concrete(reader->sources, definition, bindings, count, error);
     if (*error)
         *error = arena_printf(arena, "the backward does not lower: %s", *error);
@@ -399,7 +398,7 @@ static int choices_of(const Json *launch) {
     const Json *tiles = json_get(launch, "tiles");
     const Json *sizes = tiles && tiles->count ? json_get(tiles->items[0], "sizes") : NULL;
     if (sizes) return sizes->count;
-    return json_get(launch, "turns") ? 1 : 0;
+    return json_get(launch, "turns") || json_get(launch, "sliced") ? 1 : 0;
 }
 
 /// As many programs along the first axis as there are turns for them, where these are counted.
@@ -456,8 +455,9 @@ static bool read_choice(const LaunchReader *reader, const PlanConfiguration *con
     if (!count_turns(reader, configuration, json_get(json, "turns"), &grid[0])) return false;
     json_set(own, "kernel", json_get(json, "kernel"));
     json_set(own, "arguments", changed);
-    if (json_get(json, "sliced")) json_set(own, "sliced", json_get(json, "sliced"));
     if (!launch_read(reader, configuration, own, launch, error)) return false;
+    if (json_get(json, "sliced"))
+        launch->grid = grid_sliced(arena, configuration, json_get(json, "sliced"), launch);
     if (is_own) launch->grid = grid;
     return true;
 }

@@ -18,7 +18,7 @@ typedef struct LaunchReader {
 /// {"kernel", "arguments": {name: {"same" | "upstream" | "gradient" | "running" | "kept" | "before": PARAMETER} (a "gradient" with the
 /// "stored" ranges that nobody sets to 0: stored.h, or that is "optional", as an "upstream" may be: the kernel takes None for it; a "same" that is the stride of an output along "axis", and addresses that
 /// output's upstream gradient alone, with "upstream_of": PARAMETER) or {"scratch": NAME,
-/// "elements"} or {"steps"} or {"slices"} (with the programs that are "shared_by" sums, as "grid.0 * grid.1", and what the launcher says of their number: "most", "each", "busy") or {"part_stride": PARAMETER} (of a "gradient" with "parts") or {"stages"} or {"fill": PARAMETER} (a flag under which the kernel stores all that is "filled" of that gradient) or {"programs": AXIS} or {"value"}}, "sliced": axes of the grid along which there are only as many programs as share the sums}. False and `*error` where it makes no sense or does not lower.
+/// "elements"} or {"steps"} or {"slices"} (with the programs that are "shared_by" sums, as "grid.0 * grid.1", and what the launcher says of their number: "most", "each", "busy") or {"part_stride": PARAMETER} (of a "gradient" with "parts") or {"stages"} or {"fill": PARAMETER} (a flag under which the kernel stores all that is "filled" of that gradient) or {"programs": AXIS} or {"value"}}}. False and `*error` where it makes no sense or does not lower.
 bool launch_read(const LaunchReader *reader, const PlanConfiguration *configuration,
                  const Json *json, GradientLaunch *launch, Error *error);
 
@@ -32,7 +32,8 @@ int launches_absent(const LaunchReader *reader, const PlanConfiguration *configu
 
 /// "tiles" of a launch: {PARAMETER: {"same": PARAMETER of the forward, "sizes": [...], "extent": elements in Python, "axis": of the grid, that
 /// numbers its blocks, or null, "divides": parameters of the forward that all its sizes divide}}, as many sizes for each. `problem->tiled` gets the launches with some of these, whose `turn` it is: none
-/// where the grid of the configuration leaves elements out, for then the Function launches the forward's.
+/// where the grid of the configuration leaves elements out, for then the Function launches the forward's. "sliced" of a launch, axes of the
+/// grid: these have only as many programs along them as share the sums.
 void tiles_read(const LaunchReader *reader, const PlanConfiguration *configuration,
                 const Json *launches, int turn, Problem *problem, Error *error);
 

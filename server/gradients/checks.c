@@ -374,7 +374,7 @@ static void proof_derive_in(Request *request, QueuedProof *proof, const Snapshot
                             const Kernel *source) {
     Arena *arena = request->arena;
     const Snapshot *forward = source->snapshot;
-    Backward *backward = backward_kept(arena, forward, source, WRAPPER_NONE, NULL);
+    Backward *backward = backward_kept(arena, forward, source, WRAPPER_AUTOGRAD, NULL);
     if (backward->status != BACKWARD_DERIVED) {
         proof->status.state =
             backward->status == BACKWARD_REFUSED ? GRADIENT_REFUSED : GRADIENT_NOT_DIFFERENTIABLE;

@@ -295,7 +295,7 @@ static void clock_derive(Request *request, Clock *clock, const Snapshot *snapsho
     Arena *arena = request->arena;
     Diagnostics ignored = {.arena = arena};
     BackwardOptions options = {.wrapper = WRAPPER_NONE};
-    Backward *backward = backward_kept(arena, kernel->snapshot, kernel, WRAPPER_NONE, NULL);
+    Backward *backward = backward_kept(arena, kernel->snapshot, kernel, WRAPPER_AUTOGRAD, NULL);
     if (backward->status != BACKWARD_DERIVED) {
         clock->problem = arena_printf(clock->arena, "no backward: %s", backward->reason);
         return;

@@ -142,7 +142,7 @@ static TimedKernel timed_in(Arena *arena, const Snapshot *snapshot, const Kernel
                             const ProofFile *file, int seed, double max_seconds) {
     BackwardOptions options = {.wrapper = WRAPPER_NONE};
     Diagnostics ignored = {.arena = arena};
-    Backward *backward = backward_kept(arena, snapshot, kernel, WRAPPER_NONE, NULL);
+    Backward *backward = backward_kept(arena, snapshot, kernel, WRAPPER_AUTOGRAD, NULL);
     TimedKernel timed = {.name = arena_strdup(arena, kernel->function->name),
                          .path = arena_strdup(arena, snapshot->source->path),
                          .comment = str_dup(arena, kernel->definition->comment)};

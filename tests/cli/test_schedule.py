@@ -20,7 +20,7 @@ def part(text: str, gradient: str) -> str:
 def test_programs_own_rows() -> None:
     text = schedule("examples/softmax.py:softmax_kernel")
     assert text.startswith("softmax_kernel, line 9: a backward of 1 kernel, without atomics\n")
-    assert "a program reads 4*BLOCK bytes, writes 2*BLOCK bytes" in text
+    assert "reads 4*BLOCK*TOGETHER bytes, writes 2*BLOCK*TOGETHER bytes" in text
     assert "memory-bound" in text
     assert "owner: a program along grid axis 0; each element is stored plainly" in text
     assert "[ ]  [ ]  [ ]" in text

@@ -201,7 +201,7 @@ def test_what_is_for_one_gradient_alone_is_left_out(tmp_path: Path) -> None:
     for node in ast.walk(ast.parse("@triton.jit\n" + kernel)):
         if isinstance(node, ast.If):
             below.setdefault(ast.unparse(node.test), []).extend(map(ast.unparse, node.body))
-    assert any("tl.store(dx_ptr" in line for line in below["dx_ptr is not None"])
+    assert any("tl.store((dx_ptr" in line for line in below["dx_ptr is not None"])
     assert any(line.startswith("dw += ") for line in below["dw_ptr is not None"])
     assert any("tl.store(dw_ptr" in line for line in below["dw_ptr is not None"])
     assert any("db_ptr" in line for line in below["HAS_BIAS and db_ptr is not None"])
@@ -228,8 +228,8 @@ def test_what_is_not_asked_for_compiles_away(
     text = proved_module(tmp_path, HEAD + NORM)
     types = {f"{name}_ptr": "*bf16" for name in ("dy", "x", "w")}
     types |= {"dx_ptr": "*bf16", "dw_ptr": "*fp32", "db_ptr": "*fp32", "n": "i32", "eps": "fp32"}
-    types |= dict.fromkeys(("most_slices", "dw_stride", "db_stride"), "i32")
-    constants: dict[str, object] = {"HAS_BIAS": True, "BLOCK": 64, "STAGES": 1}
+    types |= dict.fromkeys(("most_slices", "dw_stride", "db_stride", "programs"), "i32")
+    constants: dict[str, object] = {"HAS_BIAS": True, "BLOCK": 64, "STAGES": 1, "TOGETHER": 4}
     for name in {"dx", "dw", "db"} - asked:
         del types[f"{name}_ptr"]
         constants[f"{name}_ptr"] = None

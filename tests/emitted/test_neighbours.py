@@ -107,12 +107,20 @@ def test_owners(name: str) -> None:
 TOKEN_SHIFT = """
                 dx = dy * mix
                 dy_step = bt + 1
-                inside = dy_step < programs
-                dy_1 = tl.load(dy_ptr + dy_step * C + c, mask=keep & inside, other=0.0)
+                inside_1 = dy_step < programs
+                dy_1 = tl.load(
+                    (dy_ptr + dy_step * C)[:, None] + c,
+                    mask=keep & inside_1[:, None] & inside[:, None],
+                    other=0.0,
+                )
                 dy_2 = dy_1.to(tl.float32)
                 dbefore = dy_2 * difference
-                dbefore = tl.where(keep & (dy_step % T > 0) & inside, dbefore, 0.0)
-                tl.store(dx_ptr + dy_offset + c, dbefore + dx, mask=keep)
+                inside_2 = keep & (dy_step % T > 0)[:, None] & inside_1[:, None]
+                tl.store(
+                    (dx_ptr + dy_offsets)[:, None] + c,
+                    tl.where(inside_2, dbefore, 0.0) + dx,
+                    mask=keep & inside[:, None],
+                )
 """
 
 
@@ -197,7 +205,7 @@ def test_a_row_takes_what_the_next_one_reads_of_it() -> None:
     text = tad("--backward", f"{ROOT}/bench/gpu/style/positions.py:token_shift_kernel").stdout
     assert TOKEN_SHIFT in text
     assert "atomic" not in text
-    assert "stored=[(1, min(programs[1] * BLOCK_C, C)), (C, programs[0])]" in text
+    assert "stored=[(1, min(programs_[1] * BLOCK_C, C)), (C, programs_[0])]" in text
 
 
 def test_frames_are_stored_whole() -> None:

@@ -138,8 +138,8 @@ def written(tmp_path: Path, kernel: str, changes: list[tuple[str, str]]) -> tupl
 @pytest.mark.parametrize("name", LOADED)
 def test_it_is_loaded(name: str, tmp_path: Path) -> None:
     kernel, module = written(tmp_path, *LOADED[name])
-    assert "tl.load(y + " in kernel
-    assert "tl.load(x + " not in kernel
+    assert re.search(r"tl\.load\(\(?y \+ ", kernel)
+    assert not re.search(r"tl\.load\(\(?x \+ ", kernel)
     assert "tl.max" not in kernel
     assert " / " not in kernel
     assert "_save(ctx, x, y)" in module
@@ -201,5 +201,5 @@ NOT_LOADED: dict[str, tuple[str, list[tuple[str, str]]]] = {
 def test_elsewhere_it_is_computed(name: str, tmp_path: Path) -> None:
     kernel, changes = NOT_LOADED[name]
     text, _ = written(tmp_path, kernel, changes)
-    assert "tl.load(y + " not in text
-    assert "tl.load(x + " in text
+    assert not re.search(r"tl\.load\(\(?y \+ ", text)
+    assert re.search(r"tl\.load\(\(?x \+ ", text)

@@ -1,4 +1,4 @@
-"""Parts of a row that are stored one by one, as by a rotary embedding of some columns, are apart where none reaches further."""
+"""Parts of a row that are stored one by one, as of a rotary embedding, are apart where none reaches further."""
 
 from __future__ import annotations
 

@@ -259,7 +259,8 @@ def test_branches_that_read_one_place_add_to_it_once() -> None:
     module = tad("--backward", "--no-proof", LAST_BLOCKS).stdout
     assert len(re.findall(r"^def flagged_backward", module, re.MULTILINE)) == 2
     start = module.index("def flagged_rows_backward(")
-    assert module[start:].split("\nclass ")[0].count("tl.store(dw") == 1
+    own = re.sub(r"\s+", " ", module[start:].split("\nclass ")[0])
+    assert len(re.findall(r"tl\.store\( ?dw\b", own)) == 1
 
 
 # Kernels of `attends.py`, and what sums the gradients of keys and values.
@@ -294,8 +295,9 @@ def test_flags_that_choose_biases_and_masks_leave_owners() -> None:
     module = tad("--backward", "--no-proof", file).stdout
     assert "_mark_written(ctx, (out, lse, scratch), (scratch,))" in module
     # What a launcher returns is a result with a gradient.
-    assert "def shown_backward(dout, dscratch, " in module
-    assert "def hidden_backward(dout, x, " in module
+    plain = re.sub(r"\s+", " ", module)
+    assert re.search(r"def shown_backward\( ?dout, dscratch, ", plain)
+    assert re.search(r"def hidden_backward\( ?dout, x, ", plain)
 
 
 def test_memory_that_launches_of_a_loop_share_is_no_scratch(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_bytes_beside_wider_elements_get_more_warps() -> None:
     """A sweep over rows that loads a mask takes the forward's warps, or one for 512 bytes of the widest tile."""
     run = tad("--backward", "--no-proof", ROOT / "bench" / "gpu" / "style" / "unseen.py")
     said = re.sub(r"\s+", " ", run.stdout)
-    tensors = "x_ptr, r_ptr, keep_ptr, dy_ptr, ds_ptr"
+    tensors = "s_ptr, dy_ptr, ds_ptr, keep_ptr"
     assert f'"num_warps": _byte_warps( BLOCK, {tensors}, **ctx.options ), }}' in said
     names: dict = {"torch": SimpleNamespace(Tensor=Tensor, version=SimpleNamespace(hip=None))}
     exec(helper_texts(run.stdout, "_byte_warps", "_warps", "_stages"), names)

@@ -89,18 +89,18 @@ PLANTED = {
         "softmax",
         [
             (
-                "de = dp / total - tl.sum(dp * p / total)",
-                "de = (dp / total).to(tl.bfloat16) - tl.sum(dp * p / total)",
+                "de = dp / total[:, None] - tl.sum(",
+                "de = (dp / total[:, None]).to(tl.bfloat16) - tl.sum(",
             )
         ],
-        ("X", "the cast to bfloat16 in `de = (dp / total).to(tl.bfloat16)"),
+        ("X", "the cast to bfloat16 in `de = (dp / total[:, None]).to(tl.bfloat16)"),
     ),
     "cast before exp": (
         "softmax",
         [
             (
-                "e = tl.exp(x - tl.max(x, axis=0))",
-                "e = tl.exp((x - tl.max(x, axis=0)).to(tl.bfloat16).to(tl.float32))",
+                "e = tl.exp(x - tl.max(x, axis=1)[:, None])",
+                "e = tl.exp((x - tl.max(x, axis=1)[:, None]).to(tl.bfloat16).to(tl.float32))",
             )
         ],
         ("W", "the cast to bfloat16 in `e = tl.exp("),

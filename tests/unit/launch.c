@@ -587,8 +587,7 @@ TEST(as_many_strides_are_spread_as_the_kernel_takes) {
 TEST(chosen_kernels) {
     static const char *const ways[] = {"    k = kernel if flag else other\n",
                                        "    k = other\n    if flag:\n        k = kernel\n",
-                                       "    if not flag:\n        k = other\n"
-                                       "    else:\n        k = kernel\n"};
+                                       "    k = kernel\n    if not flag:\n        k = other\n"};
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         Arena *arena = arena_new();
         const char *text = arena_printf(arena,

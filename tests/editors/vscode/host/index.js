@@ -180,7 +180,7 @@ const tests = {
     assert.equal(status.status, "failed", status.reason);
     const { worst } = status.inputs.find((one) => one.worst);
     assert.ok(Math.abs(worst.actual / worst.expected - 0.5) < 1e-4, `${worst.actual} is half of ${worst.expected}`);
-    const written = positionOf(document, "tl.store(din_ptr");
+    const written = positionOf(document, "tl.store((din_ptr");
     assert.deepEqual(status.range.start, { line: written.line, character: written.character });
     const wrong = await until("the error", () => serious(document).find((one) => (one.code?.value ?? one.code) === "gradient-wrong"));
     assert.ok(wrong.range.start.isEqual(written));

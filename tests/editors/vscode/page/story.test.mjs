@@ -149,7 +149,7 @@ step("a backward that was made wrong by hand is refuted: lens, squiggle, Testing
   await panel.locator("td.bad", { hasText: "differs" }).waitFor();
   await bench.shot("wrong-panel");
   const show = panel.locator("[data-type=open]", { hasText: "Show wrong gradient" });
-  await bench.act("showing the wrong gradient", () => show.click({ timeout: 5000 }), bench.atLine(lineOf(text, "tl.store(din_ptr")));
+  await bench.act("showing the wrong gradient", () => show.click({ timeout: 5000 }), bench.atLine(lineOf(text, "tl.store((din_ptr")));
   await bench.closeTab("Gradients: ");
   await bench.editorOf(name);
   await bench.goToLine(wrong);

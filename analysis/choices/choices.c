@@ -83,25 +83,23 @@ WideChoice choose_wide_block(WideSizes sizes) {
 }
 
 TogetherChoice choose_together(TogetherSizes sizes) {
-    enum { WARPS = 2 };
     int64_t together = 1;
     while (sizes.lanes > 0 && 2 * sizes.lanes * together <= TOGETHER_LANES &&
            sizes.programs > WIDE_PROGRAMS * together)
         together *= 2;
     if (together > 1)
-        return (TogetherChoice){together, (sizes.axis + together - 1) / together, WARPS};
+        return (TogetherChoice){together, (sizes.axis + together - 1) / together, TOGETHER_WARPS};
     int warps = sizes.warps ? sizes.warps : choose_warps((double)sizes.lanes, (double)sizes.bytes);
     return (TogetherChoice){1, sizes.axis, warps};
 }
 
 TogetherChoice choose_at_once(TogetherSizes sizes, int64_t slices) {
-    enum { WARPS = 2 };
     int64_t together = 1;
     while (sizes.lanes > 0 && 2 * sizes.lanes * together <= TOGETHER_LANES &&
            2 * slices * together <= sizes.programs)
         together *= 2;
     int warps = sizes.warps    ? sizes.warps
-                : together > 1 ? WARPS
+                : together > 1 ? TOGETHER_WARPS
                                : choose_warps((double)sizes.lanes, (double)sizes.bytes);
     return (TogetherChoice){together, sizes.axis, warps};
 }

@@ -72,6 +72,7 @@ RowChoice choose_whole_row(int64_t length, int64_t bytes, int sums, int narrowes
 #define WIDE_PROGRAMS 2048
 /// The lanes that programs which are one have together, at the most.
 #define TOGETHER_LANES 1024
+#define TOGETHER_WARPS 2
 
 typedef struct WideSizes {
     int64_t size, length;    // the forward's block, and all elements along its axis

@@ -409,9 +409,8 @@ static Value *once_seen(const Classifier *classifier, const Op *op, const Value 
     if (strip_shape(condition->operands[0]) != gauge_next ||
         !is_minus_infinity(condition->operands[1]))
         return NULL;
-    bool is_guard =
-        strip_shape(op->operands[kept]) == argument ||
-        is_zero_until_seen(classifier, argument, op->operands[kept], gauge, gauge_next);
+    bool is_guard = strip_shape(op->operands[kept]) == argument ||
+                    is_zero_until_seen(classifier, argument, op->operands[kept], gauge, gauge_next);
     return is_guard ? op->operands[3 - kept] : NULL;
 }
 

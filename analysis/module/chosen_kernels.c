@@ -103,6 +103,7 @@ static bool visit_use(void *context, SyntaxNode node) {
 static SyntaxNode passed_in(const Module *module, SyntaxNode call,
                             const FunctionDefinition *function, int parameter) {
     SyntaxNode arguments = node_field(call, "arguments"), nothing = {0};
+    int place = 0;
     for (uint32_t i = 0; i < node_child_count(arguments); i++) {
         SyntaxNode child = node_child(arguments, i);
         switch (node_kind(child)) {
@@ -116,7 +117,7 @@ static SyntaxNode passed_in(const Module *module, SyntaxNode call,
         case SYNTAX_DICTIONARY_SPLAT: return nothing;
         case SYNTAX_COMMENT: break;
         default:
-            if ((int)i == parameter) return child;
+            if (place++ == parameter) return child;
         }
     }
     return nothing;

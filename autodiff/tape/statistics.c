@@ -26,15 +26,15 @@ typedef struct States {
     Op *first;       // the loop, or what makes the maximum
     Value **values;  // the states
     int count;
-    int maximum, sum;  // which of them; of lanes there is the maximum alone, and
+    int maximum, sum;    // which of them; of lanes there is the maximum alone, and
     const Value *total;  // their sum; NULL of a loop
-    Op **stores;       // by state: of the forward, that left it in memory; or NULL
-    Value **loaded;    // by state: from there
-    Op *place;         // the last of these stores: what follows sees the states that are loaded
-    Map dependent;     // values at the top, up to the place, that results of the loop are in
-    Map known;         // value -> StateForm
-    Map replacements;  // value -> what it is behind the place
-    const Map *ours;   // statements of the backward itself: stores that are not go later
+    Op **stores;         // by state: of the forward, that left it in memory; or NULL
+    Value **loaded;      // by state: from there
+    Op *place;           // the last of these stores: what follows sees the states that are loaded
+    Map dependent;       // values at the top, up to the place, that results of the loop are in
+    Map known;           // value -> StateForm
+    Map replacements;    // value -> what it is behind the place
+    const Map *ours;     // statements of the backward itself: stores that are not go later
 } States;
 
 /* ---- values, once the sum is 1 ---- */
@@ -338,7 +338,8 @@ static Value *replaced(States *states, Builder *b, Value *value) {
     if (known.kind && !known.is_guarded) {
         replacement = known_at(states, b, value, known);
     } else if ((replacement = replaced_in_units(states, b, op))) {
-    } else if (op != states->first && op_is_pure(op) && !op->region_count && op->result_count == 1) {
+    } else if (op != states->first && op_is_pure(op) && !op->region_count &&
+               op->result_count == 1) {
         Map operands = map_new(states->state->arena);
         for (int i = 0; i < op->operand_count; i++) {
             Value *operand = replaced(states, b, op->operands[i]);

@@ -113,7 +113,6 @@ static void number_members(Members *values, Op *loop) {
 /// Sums of each member, whose sum is what the loop's result was: where that is read, if it is at one place.
 static void widen_sum(const Members *values, const Map *readers, Op *loop, int index) {
     Value *result = loop->results[index], *carried = loop->regions[0]->arguments[1 + index];
-    Value *begin = loop->operands[BOUNDS + index];
     const OpList *reads = value_readers(readers, result);
     Op *place = reads->count == 1 ? reads->items[0] : loop->next;
     Builder behind = {.function = values->function,
@@ -126,17 +125,26 @@ static void widen_sum(const Members *values, const Map *readers, Op *loop, int i
     op_set_operand(loop, BOUNDS + index,
                    build_ternary(&b, OP_FULL, build_shape(&b, result->type), build_float(&b, 0.0),
                                  build_dtype(&b, result->type.element)));
-    if (begin->op && value_readers(readers, begin)->count == 1) op_remove(begin->op);
     Value *total = build_binary(&behind, OP_SUM, result, build_int(&behind, 0));
     region_replace_uses(loop->parent, result, total);
     op_set_operand(total->op, 0, result);
 }
 
-/// A term of a member that is not there counts as 0.
+/// Whether it is what was loaded, which is 0 of a member that is not there.
+static bool is_loaded(const Members *values, const Value *term) {
+    while (term->op && term->op->code == OP_CAST) term = term->op->operands[0];
+    const Op *op = term->op;
+    int other = op_parameter_index(OP_LOAD, STR("other"));
+    return op && op->code == OP_LOAD && value_is_lifted(values, op->operands[0]) &&
+           value_is_zero(op->operands[other]);
+}
+
+/// A term of a member that is not there counts as 0, also where it computes NaN.
 static void mask_terms(Members *values, const RowSum *sum) {
     for (LIST_EACH(int, i, sum->additions)) {
         Op *op = sum->additions.items[i].op;
         int at = sum->additions.items[i].term;
+        if (is_loaded(values, op->operands[at])) continue;
         Builder b = {.function = values->function, .region = op->parent, .before = op};
         Value *inside = members_inside(values, op, op->results[0]->type.rank - 1);
         op_set_operand(op, at,
@@ -175,7 +183,7 @@ void iterations_side_by_side(Differentiation *state, BackwardLaunch *launch) {
             return;
         lift_value(&values, body->arguments[1 + i]);
     }
-    if (!members_fits(&values, body)) return;
+    if (!members_fit(&values, body)) return;
     values.together =
         launch_add_parameter(state, launch, "TOGETHER",
                              (BackwardArgument){.use = ARGUMENT_TOGETHER, .is_constexpr = true});
@@ -183,5 +191,6 @@ void iterations_side_by_side(Differentiation *state, BackwardLaunch *launch) {
     for (int i = 0; i < loop->result_count; i++) widen_sum(&values, &readers, loop, i);
     members_widen(&values, body);
     for (int i = 0; i < loop->result_count; i++) mask_terms(&values, &sums[i]);
+    function_drop_dead(backward);  // what the sums began with
     launch->has_together = launch->together_iterates = true;
 }

@@ -19,6 +19,8 @@ void lift_value(Members *members, Value *value) {
     members->changes = true;
 }
 
+enum { FOR_BOUNDS = 3 };  // operands of a loop over a range, in front of what it carries
+
 /* ---- whether it can be done ---- */
 
 static bool any_lifted(const Members *members, const Op *op) {
@@ -82,7 +84,7 @@ static bool may_divide_by_zero(Members *members, const Op *op) {
 
 /// The axis of a reduction, and whether it is one that can be had with an axis in front: a row of each member, by itself.
 static bool reduces_rows(const Members *members, const Op *op) {
-    if (op->code != OP_SUM && op->code != OP_MAX && op->code != OP_MIN) return false;
+    if (op_rows[op->code].shape != SHAPE_REDUCED) return false;
     const Value *axis = operand_named(op, "axis"), *keeps = operand_named(op, "keep_dims");
     bool is_kept = false;
     int64_t number;
@@ -130,12 +132,11 @@ static bool branch_fits(Members *members, const Op *op) {
 
 /// Loops that all programs run alike; what is carried may differ.
 static bool loop_fits(Members *members, const Op *op) {
-    enum { BOUNDS = 3 };
     Region *body = op->regions[0];
-    for (int i = 0; i < BOUNDS; i++)
+    for (int i = 0; i < FOR_BOUNDS; i++)
         if (value_is_lifted(members, op->operands[i])) return false;
     for (int i = 0; i < op->result_count; i++) {
-        bool differs = value_is_lifted(members, op->operands[BOUNDS + i]) ||
+        bool differs = value_is_lifted(members, op->operands[FOR_BOUNDS + i]) ||
                        value_is_lifted(members, op->results[i]);
         if (!differs) continue;
         lift_value(members, op->results[i]);
@@ -165,7 +166,7 @@ static bool region_fits(Members *members, const Region *region) {
     return true;
 }
 
-bool members_fits(Members *members, const Region *region) {
+bool members_fit(Members *members, const Region *region) {
     lift_value(members, members->root);
     while (members->changes) {
         members->changes = false;
@@ -260,15 +261,15 @@ static void widen_ends(const Members *members, const Op *op, const Region *regio
 }
 
 static void widen_control(Members *members, Op *op) {
-    enum { BOUNDS = 3 };
     bool is_loop = op->code != OP_IF;
     for (int i = 0; i < op->result_count; i++) {
         if (!value_is_lifted(members, op->results[i])) continue;
         members_add_axis(members, op->results[i]);
         if (!is_loop) continue;
         members_add_axis(members, op->regions[0]->arguments[1 + i]);
-        op_set_operand(op, BOUNDS + i,
-                       members_spread(members, op, op->operands[BOUNDS + i], op->results[i]->type));
+        op_set_operand(
+            op, FOR_BOUNDS + i,
+            members_spread(members, op, op->operands[FOR_BOUNDS + i], op->results[i]->type));
     }
     for (int r = 0; r < op->region_count; r++) {
         members_widen(members, op->regions[r]);
@@ -293,7 +294,7 @@ static void widen_op(Members *members, Op *op) {
     Value *result = op->result_count ? op->results[0] : NULL;
     int rank = is_access ? rank_before(members, op->operands[0]) : result->type.rank;
     int64_t axis;
-    if (op->code == OP_SUM || op->code == OP_MAX || op->code == OP_MIN) {
+    if (op_rows[op->code].shape == SHAPE_REDUCED) {
         widen_reduction(members, op);
         return;
     }

@@ -34,7 +34,7 @@ bool value_is_lifted(const Members *members, const Value *value);
 void lift_value(Members *members, Value *value);
 /// Finds all that differs in the region; whether it can be had for several members at once: element by element, by reductions of each one's
 /// rows, and with accesses whose lanes follow each other in memory.
-bool members_fits(Members *members, const Region *region);
+bool members_fit(Members *members, const Region *region);
 /// The first axis of such a value, in front of those that it has.
 void members_add_axis(const Members *members, Value *value);
 /// Gives these values their axis. What is behind the last member is masked.

@@ -35,7 +35,7 @@ static bool function_fits(SideBySide *own) {
     while (own->axis >= 0 && !search.ids[own->axis]) own->axis--;
     if (own->axis < 0 || search.is_twice) return false;
     own->values.root = search.ids[own->axis];
-    return members_fits(&own->values, function->body);
+    return members_fit(&own->values, function->body);
 }
 
 static void number_programs(const SideBySide *own, Members *members) {

@@ -106,8 +106,8 @@ static const char *other_access(Arena *arena, const Problem *problem, const Exec
                                 const Execution *run) {
     Beyond beyond;
     for (int i = 0; i < problem->configuration->argument_count; i++) {
-        MemoryBuffer *known[] = {whole->buffers[i], whole->upstreams[i]},
-                     *used[] = {run->buffers[i], run->upstreams[i]};
+        MemoryBuffer *known[] = {whole->buffers[i], whole->upstreams[i], whole->gradients[i]},
+                     *used[] = {run->buffers[i], run->upstreams[i], run->gradients[i]};
         for (size_t k = 0; k < sizeof used / sizeof *used; k++)
             if (known[k] && used[k] && memory_beyond(used[k], known[k], &beyond))
                 return arena_printf(arena,

@@ -140,20 +140,21 @@ TEST(launches_and_helpers) {
 
 /// A launch of a name that is no kernel's is one of each kernel that the name may be, and none where it may be something else.
 TEST(chosen_kernels) {
-    build_module("import triton\n"
-                 "@triton.jit\ndef a(x):\n    pass\n"
-                 "@triton.autotune([], key=[])\n@triton.jit\ndef b(x):\n    pass\n"
-                 "def by_flag(x, flag):\n    k = a if flag else b\n    k[(1,)](x)\n"
-                 "def bare(x, flag):\n"
-                 "    if flag:\n        k = b\n    else:\n        k = b.fn\n"
-                 "    k[(1,)](x)\n    b.fn[(2,)](x)\n"
-                 "def start(k, x):\n    k[(1,)](x)\n"
-                 "def run(x):\n    start(a, x)\n    start(x=x, k=(b))\n    start(a, x)\n"
-                 "def any_of(x, other):\n    k = a if other is None else other\n    k[(1,)](x)\n"
-                 "def looped(x):\n    for k in (a, b):\n        k[(1,)](x)\n"
-                 "def handed(x):\n    k = a\n    change(k)\n    k[(1,)](x)\n"
-                 "def taken(k, x):\n    k[(1,)](x)\n"
-                 "def uses(x):\n    taken(a, x)\n    return taken\n");
+    build_module(
+        "import triton\n"
+        "@triton.jit\ndef a(x):\n    pass\n"
+        "@triton.autotune([], key=[])\n@triton.jit\ndef b(x):\n    pass\n"
+        "def by_flag(x, flag):\n    k = a if flag else b\n    k[(1,)](x)\n"
+        "def bare(x, flag):\n"
+        "    if flag:\n        k = b\n    else:\n        k = b.fn\n"
+        "    k[(1,)](x)\n    b.fn[(2,)](x)\n"
+        "def start(k, x):\n    k[(1,)](x)\n"
+        "def run(x):\n    start(a, x)\n    start(x=x, k=(b))\n    start(  # again\n        a, x)\n"
+        "def any_of(x, other):\n    k = a if other is None else other\n    k[(1,)](x)\n"
+        "def looped(x):\n    for k in (a, b):\n        k[(1,)](x)\n"
+        "def handed(x):\n    k = a\n    change(k)\n    k[(1,)](x)\n"
+        "def taken(k, x):\n    k[(1,)](x)\n"
+        "def uses(x):\n    taken(a, x)\n    return taken\n");
     const FunctionDefinition *a = find("a"), *b = find("b");
     struct {
         const char *launcher;

@@ -9,16 +9,23 @@
 
 enum { MASK_OPERAND = 2 };
 
+/// A gradient, and the plain store that is its only access; NULL: it has others.
+typedef struct GradientStore {
+    const Value *gradient;
+    Op *store;
+} GradientStore;
+
 typedef struct FillSearch {
     Differentiation *state;
     const BackwardLaunch *launch;
-    const Value *gradient;  // the one that the kernel stores
-    Op *store;
-    int accesses, gradients;
+    LIST(GradientStore) stores;
+    Op *store;                 // the one that is looked at
     bool reads[PROGRAM_AXES];  // the number of a program
     StoredSearch *coverage;
-    Value *terms[MASK_MOST_TERMS];  // of the mask
-    int term_count;
+    Value *terms
+        [2 *
+         MASK_MOST_TERMS];  // of the mask; behind them, wider ones that hold wherever one of them does
+    int own_terms, term_count;
 } FillSearch;
 
 static bool is_gradient(const FillSearch *search, const Value *parameter) {
@@ -35,10 +42,13 @@ static bool visit(void *context, Op *op) {
     if (!op_is_access(op)) return true;
     const Value *parameter = access_of(search->state->arena, op).parameter;
     if (!is_gradient(search, parameter)) return true;
-    search->gradients += parameter != search->gradient;
-    search->gradient = parameter;
-    search->accesses++;
-    search->store = op->code == OP_STORE ? op : NULL;
+    for (LIST_EACH(int, i, search->stores)) {
+        if (search->stores.items[i].gradient != parameter) continue;
+        search->stores.items[i].store = NULL;
+        return true;
+    }
+    GradientStore only = {parameter, op->code == OP_STORE ? op : NULL};
+    LIST_PUSH(search->state->arena, &search->stores, only);
     return true;
 }
 
@@ -50,6 +60,26 @@ static bool list_terms(FillSearch *search, Value *mask) {
     if (search->term_count == MASK_MOST_TERMS) return false;
     search->terms[search->term_count++] = mask;
     return true;
+}
+
+/// What a whole number is below, whatever the program: the number of programs for the number of one, n for `x % n`. NULL: that is not known.
+static Value *most_of(Builder *b, const Value *value) {
+    const Op *op = value->op;
+    if (value->type.rank || !op) return NULL;
+    if (op->code == OP_MOD) return op->operands[1];
+    return op->code == OP_PROGRAM_ID ? build_unary(b, OP_NUM_PROGRAMS, op->operands[0]) : NULL;
+}
+
+/// `lanes < programs` for `lanes <= program`: what holds wherever the terms do, whatever the program is.
+static void add_wider_terms(FillSearch *search, Builder *b) {
+    search->own_terms = search->term_count;
+    for (int i = 0; i < search->own_terms && search->own_terms <= MASK_MOST_TERMS / 2; i++) {
+        const Op *op = search->terms[i]->op;
+        bool is_below = op && (op->code == OP_LE || op->code == OP_LT);
+        Value *most = is_below ? most_of(b, op->operands[1]) : NULL;
+        if (most)
+            search->terms[search->term_count++] = build_binary(b, OP_LT, op->operands[0], most);
+    }
 }
 
 /// Whether a loop ends where a mask does: then the elements behind its end are none that are stored.
@@ -74,8 +104,8 @@ static bool is_exact(const FillSearch *search, const ElementRanges *cover) {
                         (!search->reads[axis] ||
                          (coverage->takes_turns[axis] && poly_is_zero(digit->weight)));
         if (is_other || poly_is_one(digit->extent)) continue;
-        if (digit->is_quotient || poly_is_zero(digit->weight) || !ends_at_cut(coverage, i))
-            return false;
+        bool is_cut_off = digit->is_quotient && !digit->extent;  // a last row of fewer
+        if (is_cut_off || poly_is_zero(digit->weight) || !ends_at_cut(coverage, i)) return false;
     }
     return true;
 }
@@ -106,12 +136,12 @@ static const char *ranges_under(FillSearch *search, Builder *b, unsigned set) {
     return arena_printf(arena, "[%s]", buffer_text(&out));
 }
 
-/// The most terms that say where the tensor ends; 0: none do, or all of them.
+/// The most terms that say where the tensor ends; 0: none do, or all of the mask's own. Its own are taken where they do.
 static unsigned find_ends(FillSearch *search, Builder *b, const char **ranges) {
-    unsigned all = (1U << search->term_count) - 1, best = 0;
-    if (ranges_under(search, b, all)) return 0;
-    for (unsigned set = 1; set < all; set++) {
-        if (__builtin_popcount(set) <= __builtin_popcount(best)) continue;
+    unsigned own = (1U << search->own_terms) - 1, all = (1U << search->term_count) - 1, best = 0;
+    if (ranges_under(search, b, own)) return 0;
+    for (unsigned set = 1; set <= all && !(best && set > own); set++) {
+        if ((set & own) == own || __builtin_popcount(set) <= __builtin_popcount(best)) continue;
         const char *found = ranges_under(search, b, set);
         if (!found) continue;
         best = set;
@@ -130,7 +160,7 @@ static Value *add_flag(Differentiation *state) {
 }
 
 /// `if FILL: mask = ends` and the store's own mask else; 0 is stored where that does not hold.
-static void widen(FillSearch *search, Builder *b, unsigned ends) {
+static void widen(FillSearch *search, const Value *gradient, Builder *b, unsigned ends) {
     Differentiation *state = search->state;
     Op *store = search->store;
     Value *own = store->operands[MASK_OPERAND], *value = store->operands[1];
@@ -149,24 +179,31 @@ static void widen(FillSearch *search, Builder *b, unsigned ends) {
     op_set_operand(store, 1, build_ternary(b, OP_WHERE, own, value, zero));
     op_set_operand(store, MASK_OPERAND, mask);
     state->parts.fill = fill;
-    state->parts.filled = search->gradient;
+    state->parts.filled = gradient;
+}
+
+/// Widens the store of a gradient, where a part of its mask says where the tensor ends.
+static void try_store(FillSearch *search, const GradientStore *only) {
+    Op *store = search->store = only->store;
+    Value *mask = store->operand_count > MASK_OPERAND ? store->operands[MASK_OPERAND] : NULL;
+    search->term_count = 0;
+    if (!mask || !list_terms(search, mask)) return;
+    Builder b = {.function = search->state->backward,
+                 .region = store->parent,
+                 .before = store,
+                 .range = store->range};
+    add_wider_terms(search, &b);
+    unsigned ends = find_ends(search, &b, &search->state->parts.fill_ranges);
+    if (ends) widen(search, only->gradient, &b, ends);
 }
 
 void fills_add(Differentiation *state, const BackwardLaunch *launch) {
     FillSearch search = {.state = state, .launch = launch};
     if (state->options->wrapper != WRAPPER_AUTOGRAD) return;  // who sets the flag?
     region_walk(state->backward->body, visit, &search);
-    Op *store = search.store;
-    if (!store || search.accesses != 1 || search.gradients != 1) return;
-    Value *mask = store->operand_count > MASK_OPERAND ? store->operands[MASK_OPERAND] : NULL;
-    if (!mask || !list_terms(&search, mask) || search.term_count < 2) return;
-    Builder b = {.function = state->backward,
-                 .region = store->parent,
-                 .before = store,
-                 .range = store->range};
     search.coverage = stored_search_new(state->arena, state->backward, launch);
-    unsigned ends = find_ends(&search, &b, &state->parts.fill_ranges);
-    if (ends) widen(&search, &b, ends);
+    for (int i = 0; i < search.stores.count && !state->parts.fill; i++)
+        if (search.stores.items[i].store) try_store(&search, &search.stores.items[i]);
     function_clean(state->backward);
 }
 

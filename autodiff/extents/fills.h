@@ -5,7 +5,7 @@
 
 #include "autodiff/state/differentiation.h"
 
-/// Gives the one plain store of a kernel's gradient a wider mask under a constexpr flag (ARGUMENT_FILL), and 0 for what that has more.
+/// Gives the one plain store of a gradient, of the first that has such, a wider mask under a constexpr flag (ARGUMENT_FILL), and 0 for what that has more.
 /// Only where each element of the wider mask is that of one program, iteration and lane, if they are the elements of a tensor.
 /// `launch`: arguments in the order of the backward's parameters, as far as their names say which numbers its caller knows.
 void fills_add(Differentiation *state, const BackwardLaunch *launch);

@@ -270,6 +270,15 @@ static const Op *find_deal(const StoredSearch *coverage, const Op *loop, const P
     return NULL;
 }
 
+/// The programs that such a number counts have their elements by the loop that deals it out.
+static void note_dealt(StoredSearch *coverage, const Poly *number) {
+    const Poly *weight, *rest;
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        coverage->takes_turns[axis] |=
+            poly_split(coverage->arena, number, coverage->programs[axis], &weight, &rest) &&
+            !poly_is_zero(weight);
+}
+
 /// A loop whose numbers are dealt to the first programs: `range(pid, end, step)` below `if pid < step:`, where there are that many. Its
 /// variable is each number in one of them.
 static bool add_dealt_loop(StoredSearch *coverage, StoredDigit *digit, const Op *loop,
@@ -285,6 +294,7 @@ static bool add_dealt_loop(StoredSearch *coverage, StoredDigit *digit, const Op 
     const Poly *count = is_along ? poly_atom(arena, coverage->extents[axis]) : high;
     coverage->deal = find_deal(coverage, loop, low, count);
     if (!coverage->deal) return false;
+    note_dealt(coverage, low);
     digit->scale = poly_constant(arena, 1);
     digit->origin = poly_constant(arena, 0);
     digit->extent = digit->end = high;

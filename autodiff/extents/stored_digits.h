@@ -49,8 +49,8 @@ typedef struct StoredSearch {
     unsigned
         open_lanes;  // with is_most: those that a mask cuts off by something that is not understood
     const char *flags;  // of the launch, under which a store is made, in Python; or NULL
-    bool
-        takes_turns[PROGRAM_AXES];  // programs along the axis have turns of a loop, each other ones
+    bool takes_turns
+        [PROGRAM_AXES];  // programs along the axis have turns of a loop, or numbers that it deals out: each other ones
     const Op *deal;  // the branch of the programs that a loop's numbers are dealt to; or NULL
     const Value *most,
         *stride;  // of a gradient in parts: ARGUMENT_SLICES and _PART_STRIDE; or NULL

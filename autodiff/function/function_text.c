@@ -260,9 +260,12 @@ static void class_buffers(Arena *arena, Buffer *out, const LaunchPlan *plan, con
     absent_gradients(out, &absent);
     for (int i = 0; i < backward->whole.argument_count; i++) {
         const BackwardArgument *argument = &backward->whole.arguments[i];
-        if (gradient_need_text(arena, plan, argument) &&
-            !gradient_is_optional(arena, plan, argument))
-            class_gradient_asked(arena, out, plan, argument, NULL, 8);
+        if (!gradient_need_text(arena, plan, argument) ||
+            gradient_is_optional(arena, plan, argument))
+            continue;
+        if (filled_text(arena, plan, argument))
+            statement(out, arena_printf(arena, "%s = ", plan_name(arena, plan, "fills")), "False");
+        class_gradient_asked(arena, out, plan, argument, NULL, 8);
     }
 }
 

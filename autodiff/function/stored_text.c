@@ -164,11 +164,10 @@ const char *stored_by_all_text(Arena *arena, const LaunchPlan *plan,
 
 const char *filled_text(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient) {
     int most_axis, of = parameter_find(plan->kernel, str_from(gradient->of));
-    bool is_always = of >= 0 && !(plan->is_indexed[of] && !plan->is_numbered[of]) &&
-                     !gradient->stored && !gradient->is_float32 && !gradient->is_parts &&
-                     !gradient->same_as && !gradient_need_text(arena, plan, gradient) &&
-                     !gradient_is_optional(arena, plan, gradient);
-    const char *text = is_always ? claim_of(plan, gradient, &most_axis) : NULL;
+    bool is_plain = of >= 0 && !(plan->is_indexed[of] && !plan->is_numbered[of]) &&
+                    !gradient->stored && !gradient->is_float32 && !gradient->is_parts &&
+                    !gradient->same_as && !gradient_is_optional(arena, plan, gradient);
+    const char *text = is_plain ? claim_of(plan, gradient, &most_axis) : NULL;
     return text ? arena_printf(arena, "stored=%s", named_text(arena, plan, text)) : NULL;
 }
 

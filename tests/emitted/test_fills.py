@@ -50,12 +50,20 @@ FILLED = {
     "one matrix": {"row": "pid"},
     "window": {"keep": "(cols < T) & (cols <= row) & (cols > row - 3)"},
     "parity": {"keep": "(cols % 2 <= row % 2) & (cols < T)"},
+    # a row ends with the last of the rows at most
+    "endless": {"keep": "(cols <= row) & (cols % 2 <= row % 2)"},
+    # the other gradient has a mask of its own
+    "two gradients": {
+        "more": "b_ptr, ",
+        "arguments": ", b",
+        "shifted": "x - tl.max(x, axis=0) + tl.load(b_ptr + pid * T + cols, mask=cols < T, other=0.0)",
+    },
 }
 KEPT = {
     # nothing is left out
     "whole": {"keep": "cols < T"},
     # nothing says where a row ends
-    "endless": {"keep": "(cols <= row) & (cols % 2 <= row % 2)"},
+    "without end": {"keep": "cols % 2 <= row % 2"},
     # programs along the other axis have the same elements
     "shared": {
         "keep": "(cols < T) & (cols % 2 == tl.program_id(1))",
@@ -63,12 +71,6 @@ KEPT = {
     },
     # rows lie where a quotient puts them
     "divided": {"place": "pid // 2 * T", "keep": "(cols < T) & (cols % 2 == pid % 2)"},
-    # another gradient has a mask of its own
-    "two gradients": {
-        "more": "b_ptr, ",
-        "arguments": ", b",
-        "shifted": "x - tl.max(x, axis=0) + tl.load(b_ptr + pid * T + cols, mask=cols < T, other=0.0)",
-    },
 }
 LARGEST = re.compile(r"(def \w+_backward\w*\(.*?)(?=\n\n\n)", re.S)
 
@@ -91,10 +93,12 @@ def test_the_kernel_stores_the_zeros(name: str, tmp_path: Path) -> None:
     text = emitted(written(tmp_path / "kernels.py", **FILLED[name]))
     kernel = LARGEST.search(text)
     assert kernel and "FILL: tl.constexpr = False," in kernel[1]
-    assert re.search(r"if FILL:\n +stored = inside\n +else:\n +stored = keep\n", kernel[1])
+    assert re.search(r"if FILL:\n +stored = \w+\n +else:\n +stored = keep\n", kernel[1])
     said = re.sub(r"\s+", " ", text)
     ranges = "[(1, min(BLOCK, T)), (T, ctx.grid[0])]"
-    assert f"dx_ptr, fills = _filled_buffer( x_ptr, stored={ranges} )" in said
+    one = "b" if name == "two gradients" else "x"
+    assert f"d{one}_ptr, fills = _filled_buffer( {one}_ptr, stored={ranges} )" in said
+    assert ("fills = False if ctx.needs_input_grad" in said) == (name == "two gradients")
     assert "FILL=fills," in said and "torch.zeros" not in kernel[1]
 
 
@@ -106,6 +110,21 @@ def test_other_gradients_are_set_to_zero_before(name: str, tmp_path: Path) -> No
 @pytest.mark.parametrize("option", ["none", "triton_op"])
 def test_who_launches_by_himself_has_no_such_flag(option: str, tmp_path: Path) -> None:
     assert "FILL" not in emitted(written(tmp_path / "kernels.py"), "--wrapper", option)
+
+
+def test_a_gradient_that_nobody_asks_for_is_not_filled(tmp_path: Path, interpreter: Worker) -> None:
+    changes = {**CAUSAL, **FILLED["two gradients"]}
+    text = proved_module(tmp_path, SOFTMAX.format(**changes))
+    random = np.random.default_rng(5)
+    x, b, upstream = (random.uniform(-1, 1, (2, 6, 6)) for _ in range(3))
+    want = expected(x + b, upstream)
+    for wrt in ([0], [1], [0, 1]):
+        found = call_function(
+            text, "launch", [x, b], wrt=wrt, grad_outputs=[upstream], worker=interpreter
+        ).gradients
+        assert sum(gradient is not None for gradient in found) == len(wrt)
+        for gradient in (gradient for gradient in found if gradient is not None):
+            np.testing.assert_allclose(gradient, want, rtol=1e-4, atol=1e-6)
 
 
 def expected(x: np.ndarray, upstream: np.ndarray) -> np.ndarray:

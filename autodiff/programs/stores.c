@@ -207,6 +207,62 @@ static bool settle_axis(Differentiation *state, const Map *stored, Op *store, in
     return true;
 }
 
+/* ---- two stores of one buffer ---- */
+
+static intptr_t reads_any_id(ValueWalk *walk, const Value *value) {
+    if (!value || value->constant) return 0;
+    const Op *op = value->op ? value->op : value->region ? value->region->parent : NULL;
+    if (!op) return 0;
+    if (op->code == OP_PROGRAM_ID) return 1;
+    if (op->code == OP_LOAD) return 0;  // a row of the program's own, with a column from memory
+    intptr_t found = 0;
+    for (int i = 0; i < op->operand_count && !found; i++) found = walk_ask(walk, op->operands[i]);
+    for (int r = 0; op->code == OP_IF && value->op && r < op->region_count && !found; r++)
+        found = walk_ask(walk, region_terminator(op->regions[r])->operands[value->index]);
+    return found;
+}
+
+/// Whether programs move two addresses by other numbers, as where one is the other's with rows and columns exchanged.
+static bool are_moved_apart(Arena *arena, const Access *a, const Access *b) {
+    if (!a->offset.known || !b->offset.known) return false;
+    const Poly *between = poly_subtract(arena, a->offset.base, b->offset.base);
+    for (int t = 0; t < between->count; t++)
+        for (int i = 0; i < between->terms[t].atom_count; i++)
+            if (walk_from(between->terms[t].atoms[i], reads_any_id, 1, NULL)) return true;
+    return false;
+}
+
+/// Whether two ops stand in branches of one condition.
+static bool are_alternatives(const Op *a, const Op *b) {
+    for (const Region *own = a->parent; own && own->parent; own = own->parent->parent)
+        for (const Region *other = b->parent; other && other->parent; other = other->parent->parent)
+            if (own != other && own->parent == other->parent) return true;
+    return false;
+}
+
+/// One program may store by one statement where another stores by the other. Which of them takes the gradient of the element is then a matter
+/// of who comes first, or both do.
+static void settle_pairs(Differentiation *state, Op *const *stores, int count) {
+    for (int i = 0; i < count && !state->failed; i++) {
+        Op *store = stores[i];
+        const Value *root = pointer_root(store->operands[0]);
+        if (!root || !store->operands[1] || is_assumed(state, store)) continue;
+        Access own = access_of(state->arena, store);
+        for (int k = 0; k < i; k++) {
+            Op *other = stores[k];
+            if (pointer_root(other->operands[0]) != root || are_alternatives(store, other))
+                continue;
+            Access access = access_of(state->arena, other);
+            if (!are_moved_apart(state->arena, &own, &access)) continue;
+            assume(state, store,
+                   "no program stores here to an element of `%s` that another one stores to at "
+                   "line %d",
+                   stored_name(state, store), range_line(other->range));
+            break;
+        }
+    }
+}
+
 /* ---- all stores ---- */
 
 typedef struct Settling {
@@ -305,12 +361,14 @@ void stores_settle(Differentiation *state) {
     region_walk(state->primal->body, visit_op, &settling);
     note_unread_axes(&settling);
     note_adding_axes(&settling);
+    LIST(Op *) active = {0};
     for (LIST_EACH(int, i, settling.stores)) {
         Op *store = settling.stores.items[i];
         const Value *stored = store->operand_count > 1 ? store->operands[1] : NULL;
         if (!stored || !value_is_active(state, stored)) continue;
         refuse_replaced(&settling, store);
         if (store->code != OP_STORE || state->failed) continue;
+        LIST_PUSH(state->arena, &active, store);
         settle_lanes(state, store);
         bool is_distinct = !map_has_pointer(&state->stores.owners, store);
         for (int axis = 0; axis < PROGRAM_AXES && !state->failed; axis++)
@@ -318,4 +376,5 @@ void stores_settle(Differentiation *state) {
                 is_distinct &= settle_axis(state, &settling.stored, store, axis);
         if (is_distinct) map_set_pointer(&state->stores.distinct, store, store);
     }
+    settle_pairs(state, active.items, active.count);
 }

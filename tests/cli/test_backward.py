@@ -385,6 +385,52 @@ def test_programs_that_store_the_same_are_known(
     assert "def k_backward(" in result.stdout
 
 
+TWO_STORES = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x_ptr, y_ptr, index_ptr, n, stride_r, stride_c, M: tl.constexpr, N: tl.constexpr, HIGH: tl.constexpr):
+    rows = tl.program_id(0) * M + tl.arange(0, M)
+    cols = tl.program_id(1) * N + tl.arange(0, N)
+    inside = (rows < n)[:, None] & (cols < n)[None, :]
+    x = tl.load(x_ptr + rows[:, None] * n + cols[None, :], mask=inside, other=0.0)
+    tl.store(y_ptr + rows[:, None] * stride_r + cols[None, :] * stride_c, x, mask=inside)
+{second}
+"""
+
+
+@pytest.mark.parametrize(
+    ("second", "is_said"),
+    [
+        (
+            "    tl.store(y_ptr + cols[:, None] * stride_r + rows[None, :] * stride_c, x.T,"
+            " mask=(cols < n)[:, None] & (rows < n)[None, :])",
+            True,
+        ),
+        (
+            "    tl.store(y_ptr + n * n + rows[:, None] * stride_r + cols[None, :] * stride_c, x, mask=inside)",
+            False,
+        ),
+        (
+            "    at = tl.load(index_ptr + tl.program_id(0))\n"
+            "    tl.store(y_ptr + tl.program_id(0) * M * stride_r + at * stride_c, 2 * tl.sum(x))",
+            False,
+        ),
+    ],
+)
+def test_stores_of_two_statements_that_programs_move_apart_are_said(
+    workspace: Workspace, second: str, is_said: bool
+) -> None:
+    """A mirrored block is another program's block, unless rows and columns have blocks of one size."""
+    workspace.write({"a.py": TWO_STORES.format(second=second)})
+    result = workspace.tad("--backward", "a.py", "--no-proof")
+    told = "no program stores here to an element of `y_ptr` that another one stores to at line 12"
+    assert (told in result.stderr) == is_said, result.stderr
+    assert "def k_backward(" in result.stdout
+
+
 WHILE = """
 import triton
 import triton.language as tl

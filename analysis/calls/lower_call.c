@@ -158,6 +158,27 @@ static bool report_foreign_call(Lowering *lowering, Str dotted, const Arguments 
     return true;
 }
 
+/// A function of another package, whose text was not found.
+static Value *call_not_found(Lowering *lowering, ScopeEntry entry, SyntaxNode node) {
+    Str called = lowering_text(lowering, node_field(node, "function"));
+    bool is_found = false;
+    Str package = entry.kind == SCOPE_EXTERNAL
+                      ? module_package(lowering->frame->module, entry.dotted, &is_found)
+                      : (Str){"", 0};
+    const char *why = "";
+    if (package.size && is_found)
+        why = arena_printf(lowering->arena,
+                           ": in the package `%.*s` as it was found `%.*s` is no Triton function",
+                           STR_ARGS(package), STR_ARGS(entry.dotted));
+    else if (package.size)
+        why = arena_printf(lowering->arena,
+                           ": no file of the package `%.*s` was found; install it in the "
+                           "project's `.venv`, or name its place by VIRTUAL_ENV or PYTHONPATH",
+                           STR_ARGS(package));
+    return lowering_unknown(lowering, node, "It is not known what `%.*s` computes%s.",
+                            STR_ARGS(called), why);
+}
+
 static Value *call_scope(Lowering *lowering, Entity callee, Arguments *arguments, SyntaxNode node) {
     ScopeEntry entry = callee.entry;
     Str language;
@@ -200,8 +221,7 @@ static Value *call_scope(Lowering *lowering, Entity callee, Arguments *arguments
     if (entry.kind == SCOPE_EXTERNAL &&
         report_foreign_call(lowering, entry.dotted, arguments, node))
         return lowering_silent(lowering, "a function of another library");
-    return lowering_unknown(lowering, node, "It is not known what `%.*s` computes.",
-                            STR_ARGS(lowering_text(lowering, node_field(node, "function"))));
+    return call_not_found(lowering, entry, node);
 }
 
 typedef struct CallChoice {

@@ -11,6 +11,8 @@ typedef struct Module Module;
 /// Finds other modules that a file imports (helpers live in other files). The analysis does no I/O: the caller does.
 /// `from` is the importing file; `dotted` the module ("fla.ops.utils.op", or "utils" with level 1 for `from .utils`).
 /// Returns a parsed module or NULL. Cycles and repeated imports are the resolver's to share.
+/// With `level` IMPORT_INSTALLED the module is looked for where Python's environments keep installed packages.
+enum { IMPORT_INSTALLED = -1 };
 typedef struct Resolver {
     const Module *(*resolve)(void *context, const Source *from, Str dotted, int level);
     void *context;

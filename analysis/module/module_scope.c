@@ -163,6 +163,48 @@ static ScopeEntry resolve_not_found(ScopeEntry entry, Str whole) {
     return entry_external(whole);
 }
 
+/// What an installed package defines for kernels: a jit function, or a module of Triton's users. Host code of such packages is known by name.
+static ScopeEntry resolve_installed(Arena *arena, ScopeEntry entry, Str whole, int depth) {
+    const Resolver *resolver = entry.module->resolver;
+    const Source *from = entry.module->source;
+    const Module *found =
+        resolver->resolve(resolver->context, from, entry.dotted, IMPORT_INSTALLED);
+    ScopeEntry inner = {.kind = SCOPE_MISSING};
+    if (found && entry.name.size) inner = resolve_at(arena, found, entry.name, depth + 1);
+    if (inner.kind == SCOPE_FUNCTION && inner.function->is_jit) return inner;
+    if (inner.kind == SCOPE_ASSIGNED && text_contains(inner.module->source->text, "triton"))
+        return inner;
+    const Module *below = entry.name.size
+                              ? resolver->resolve(resolver->context, from, whole, IMPORT_INSTALLED)
+                              : found;
+    if (below && text_contains(below->source->text, "triton"))
+        return (ScopeEntry){.kind = SCOPE_MODULE, .module = below};
+    return resolve_not_found(entry, whole);
+}
+
+static bool is_among(Str name, const char *const *names, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (str_is(name, names[i])) return true;
+    return false;
+}
+
+Str module_package(const Module *module, Str dotted, bool *is_found) {
+    static const char *const pythons[] = {
+        "torch",      "numpy",       "math",   "functools", "itertools", "operator", "typing",
+        "contextlib", "collections", "random", "os",        "sys",       "builtins", "dataclasses",
+    };
+    const Resolver *resolver = module ? module->resolver : NULL;
+    Str package = dotted;
+    for (size_t i = package.size; i-- > 0;)
+        if (package.data[i] == '.') package.size = i;
+    bool is_said = resolver && package.size && package.size < dotted.size && !is_ours(dotted) &&
+                   !is_among(package, pythons, sizeof pythons / sizeof *pythons);
+    if (!is_said) return (Str){"", 0};
+    *is_found = resolver->resolve(resolver->context, module->source, package, 0) ||
+                resolver->resolve(resolver->context, module->source, package, IMPORT_INSTALLED);
+    return package;
+}
+
 static ScopeEntry import_follow(Arena *arena, ScopeEntry entry, int depth) {
     Str whole = dotted_join(arena, entry.dotted, entry.name);
     if (entry.level == 0 && is_ours(entry.dotted)) return entry_external(whole);
@@ -175,7 +217,7 @@ static ScopeEntry import_follow(Arena *arena, ScopeEntry entry, int depth) {
             : NULL;
     if (entry.name.size == 0) {
         if (found) return (ScopeEntry){.kind = SCOPE_MODULE, .module = found};
-        return entry_external(whole);
+        return entry.level ? entry_external(whole) : resolve_installed(arena, entry, whole, depth);
     }
     if (found) {
         ScopeEntry inner = resolve_at(arena, found, entry.name, depth + 1);
@@ -190,7 +232,8 @@ static ScopeEntry import_follow(Arena *arena, ScopeEntry entry, int depth) {
     ScopeEntry inner = {.kind = SCOPE_MISSING};
     if (beside && beside != entry.module) inner = resolve_at(arena, beside, entry.name, depth + 1);
     bool is_there = inner.kind == SCOPE_FUNCTION && inner.function->module == beside;
-    return is_there ? inner : resolve_not_found(entry, whole);
+    if (is_there) return inner;
+    return found ? resolve_not_found(entry, whole) : resolve_installed(arena, entry, whole, depth);
 }
 
 /// Whether this alternative of a name can be used: some spellings of a name exist only in some Triton releases.
@@ -215,12 +258,6 @@ static const Module *module_of_star(const ScopeEntry *star, int depth) {
         (star->level == 0 && is_ours(star->dotted)))
         return NULL;
     return resolver->resolve(resolver->context, star->module->source, star->dotted, star->level);
-}
-
-static bool is_among(Str name, const char *const *names, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (str_is(name, names[i])) return true;
-    return false;
 }
 
 /// Whether a star brings no such name along: one of Python's own, which these modules of its library have not.

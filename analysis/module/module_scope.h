@@ -84,6 +84,9 @@ ScopeEntry scope_of_expression(Arena *arena, const Module *module, SyntaxNode no
 ScopeEntry scope_follow_alias(Arena *arena, ScopeEntry entry);
 /// "exp" for "triton.language.exp"; false when `dotted` is not under triton.language.
 bool scope_language_name(Str dotted, Str *name);
+/// The package of others that `dotted` is of ("fla" of "fla.ops.utils.exp"), and whether a file of it is to be found for an import of the
+/// module. Empty for Triton's, PyTorch's and Python's own.
+Str module_package(const Module *module, Str dotted, bool *is_found);
 
 /// Whether the file is one of triton.language itself, as in a copy of Triton. There plain Python may be called in kernels: Triton goes
 /// by the name of a function's module.

@@ -1,6 +1,7 @@
 // What build tools and checkers of types read in pyproject.toml to find packages.
 #include "server/settings/import_roots.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/syntax/toml.h"
@@ -87,6 +88,52 @@ static void project_read(Roots *roots, const char *path) {
         for (int i = 0; value->kind == TOML_ARRAY && i < value->count; i++)
             value_add(roots, value->items[i], rows[row].kind);
     }
+}
+
+// ---- what is installed ----
+
+enum { OLDEST_MINOR = 8, NEWEST_MINOR = 20 };  // of Python 3
+
+static void environment_add(Roots *roots, const char *environment) {
+    for (int minor = NEWEST_MINOR; minor >= OLDEST_MINOR; minor--) {
+        const char *folder =
+            arena_printf(roots->arena, "%s/lib/python3.%d/site-packages", environment, minor);
+        if (folder_exists(folder)) LIST_PUSH(roots->arena, &roots->list, folder);
+    }
+}
+
+Names import_roots_of_process(Arena *arena) {
+    static const char *const variables[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
+    Roots roots = {.arena = arena};
+    const char *paths = getenv("PYTHONPATH");
+    for (const char *at = paths ? paths : ""; *at;) {
+        size_t size = strcspn(at, ":");
+        const char *folder = arena_strndup(arena, at, size);
+        if (size && folder_exists(folder)) LIST_PUSH(arena, &roots.list, folder);
+        at += size + (at[size] == ':');
+    }
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *environment = getenv(variables[i]);
+        if (environment && *environment) environment_add(&roots, environment);
+    }
+    return (Names){roots.list.items, roots.list.count};
+}
+
+Names import_roots_beside(Arena *arena, const char *folder) {
+    static const char *const names[] = {".venv", "venv", "env"};
+    Roots roots = {.arena = arena};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *environment = path_join(arena, folder, names[i]);
+        if (file_exists(path_join(arena, environment, "pyvenv.cfg")))
+            environment_add(&roots, environment);
+    }
+    return (Names){roots.list.items, roots.list.count};
+}
+
+bool import_root_is_installed(const char *folder) {
+    const char *last = strrchr(folder, '/');
+    const char *name = last ? last + 1 : folder;
+    return strcmp(name, "site-packages") == 0 || strcmp(name, "dist-packages") == 0;
 }
 
 Names import_roots(Arena *arena, const char *folder) {

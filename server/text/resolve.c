@@ -1,5 +1,5 @@
 // Relative imports go from the file's folder; absolute ones from the file's package root, then from the folders above it and
-// from where projects in these keep their packages, then to texts of our own (library.h).
+// from where projects in these keep their packages, then to texts of our own (library.h). What is installed is a question of its own.
 // Each file is read once; a cycle ends at the module that is still being built.
 #include "server/text/resolve.h"
 
@@ -28,11 +28,14 @@ struct ImportResolver {
     Arena *arena;
     pthread_mutex_t lock;  // of one question; a module that is loaded for an answer asks on
     Resolver interface;
-    Map by_path;      // -> Loaded
-    Map by_question;  // "from\ndotted" -> Answer
-    Buffer question;  // of the last one
-    Map roots;        // folder -> Names *: where the project in it keeps packages
-    Map importers;    // path -> ImportList: what the file there imports
+    Map by_path;       // -> Loaded
+    Map by_question;   // "from\ndotted" -> Answer
+    Buffer question;   // of the last one
+    Map roots;         // folder -> Names *: where the project in it keeps packages
+    Map environments;  // folder -> Names *: where environments in it keep packages
+    Names installed;   // and those of this process
+    bool knows_installed;
+    Map importers;  // path -> ImportList: what the file there imports
     Overlay *overlay;
 };
 
@@ -95,18 +98,55 @@ static const char *find_below(ImportResolver *resolver, const char *folder, Str 
     return found;
 }
 
+/// Whether `below`, a folder of installed packages, is asked for another package than the one that lies at `from`.
+static bool is_another_package(const char *folder, const char *from, Str dotted) {
+    if (!import_root_is_installed(folder)) return false;
+    const char *name = strrchr(from, '/');
+    Str own = str_from(name ? name + 1 : from), first = dotted;
+    for (size_t i = 0; i < first.size; i++)
+        if (first.data[i] == '.') first.size = i;
+    return !str_equal(own, first);
+}
+
 static const char *find_absolute(ImportResolver *resolver, const char *folder, Str dotted) {
     Arena *arena = resolver->arena;
+    const char *from = folder;
     for (int i = 0; i < MOST_PARENTS; i++) {
         bool in_package = is_file(resolver, path_join(arena, folder, "__init__.py"));
+        if (is_another_package(folder, from, dotted)) return NULL;
         // Inside a package only its root can be on the path.
         const char *found = in_package ? NULL : find_below(resolver, folder, dotted);
         if (found) return found;
         const char *parent = parent_of(arena, folder);
         if (strcmp(parent, folder) == 0) return NULL;
+        from = folder;
         folder = parent;
     }
     return NULL;
+}
+
+/// From the environments that this process was started in, then from those that lie beside the file or above it.
+static const char *find_installed(ImportResolver *resolver, const char *folder, Str dotted) {
+    Arena *arena = resolver->arena;
+    if (!resolver->knows_installed) resolver->installed = import_roots_of_process(arena);
+    resolver->knows_installed = true;
+    const char *found = NULL;
+    for (int i = 0; i < resolver->installed.count && !found; i++)
+        found = find_module(resolver, resolver->installed.items[i], dotted);
+    for (int i = 0; i < MOST_PARENTS && !found; i++) {
+        Names *roots = map_get(&resolver->environments, str_from(folder));
+        if (!roots) {
+            roots = ARENA_NEW(arena, Names);
+            *roots = import_roots_beside(arena, folder);
+            map_set(&resolver->environments, str_from(folder), roots);
+        }
+        for (int k = 0; k < roots->count && !found; k++)
+            found = find_module(resolver, roots->items[k], dotted);
+        const char *parent = parent_of(arena, folder);
+        if (strcmp(parent, folder) == 0) break;
+        folder = parent;
+    }
+    return found;
 }
 
 /// False where it cannot be read.
@@ -149,16 +189,19 @@ static const Module *find_answer(ImportResolver *resolver, const Source *from, S
     Arena *arena = resolver->arena;
     char dots[MOST_PARENTS + 1] = {0};
     if (level > MOST_PARENTS) return NULL;
-    memset(dots, '.', (size_t)level);
+    bool is_installed = level == IMPORT_INSTALLED;
+    if (!is_installed) memset(dots, '.', (size_t)level);
     resolver->question.size = 0;
-    buffer_printf(&resolver->question, "%s\n%s%.*s", from->path, dots, STR_ARGS(dotted));
+    buffer_printf(&resolver->question, "%s\n%s%s%.*s", from->path, is_installed ? "/" : "", dots,
+                  STR_ARGS(dotted));
     Str asked = {resolver->question.data, resolver->question.size};
     Answer *answer = map_get(&resolver->by_question, asked);
     if (!answer) {
         const char *question = str_dup(arena, asked);
         const char *folder = path_folder(arena, from->path);
-        const char *path = level ? find_relative(resolver, folder, dotted, level)
-                                 : find_absolute(resolver, folder, dotted);
+        const char *path = is_installed ? find_installed(resolver, folder, dotted)
+                           : level      ? find_relative(resolver, folder, dotted, level)
+                                        : find_absolute(resolver, folder, dotted);
         answer = ARENA_NEW(arena, Answer);
         map_set(&resolver->by_question, str_from(question), answer);
         Str library = path || level ? (Str){"", 0} : library_text(arena, dotted);
@@ -203,6 +246,7 @@ ImportResolver *import_resolver_new(Overlay *overlay) {
     resolver->by_question = map_new(arena);
     resolver->question = buffer_new(arena);
     resolver->roots = map_new(arena);
+    resolver->environments = map_new(arena);
     resolver->importers = map_new(arena);
     resolver->overlay = overlay;
     pthread_mutexattr_t recursive;

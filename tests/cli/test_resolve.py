@@ -26,8 +26,18 @@ LAYOUTS = {
     "relative": ("pkg/main.py", "pkg/helpers.py", "from .helpers import twice", "twice"),
     "relative module": ("pkg/main.py", "pkg/helpers.py", "from . import helpers", "helpers.twice"),
     "parent": ("pkg/sub/main.py", "pkg/helpers.py", "from ..helpers import twice as t2", "t2"),
-    "package root": ("src/pkg/sub/main.py", "src/pkg/tools/helpers.py", "from pkg.tools.helpers import twice", "twice"),
-    "module alias": ("src/pkg/main.py", "src/pkg/tools/helpers.py", "import pkg.tools.helpers as h", "h.twice"),
+    "package root": (
+        "src/pkg/sub/main.py",
+        "src/pkg/tools/helpers.py",
+        "from pkg.tools.helpers import twice",
+        "twice",
+    ),
+    "module alias": (
+        "src/pkg/main.py",
+        "src/pkg/tools/helpers.py",
+        "import pkg.tools.helpers as h",
+        "h.twice",
+    ),
     "no package": ("scripts/main.py", "lib/helpers.py", "from lib.helpers import twice", "twice"),
 }
 
@@ -80,7 +90,9 @@ def test_packages_that_a_project_keeps_elsewhere(workspace: Workspace, project: 
 
 
 def test_src_is_nothing_special_outside_of_a_project(workspace: Workspace) -> None:
-    workspace.write({"src/pkg/helpers.py": HELPER, "tests/main.py": caller("from pkg.helpers import twice")})
+    workspace.write(
+        {"src/pkg/helpers.py": HELPER, "tests/main.py": caller("from pkg.helpers import twice")}
+    )
     assert workspace.tad("--check", "tests/main.py", "-f", "json").names == []
 
 
@@ -100,18 +112,28 @@ def test_a_malformed_project_is_no_error_of_imports(workspace: Workspace) -> Non
 
 
 def test_through_an_init_file_and_a_star(workspace: Workspace) -> None:
-    workspace.write({"pkg/__init__.py": "from .ops import *\n", "pkg/ops.py": "from .deep import twice\n"})
+    workspace.write(
+        {"pkg/__init__.py": "from .ops import *\n", "pkg/ops.py": "from .deep import twice\n"}
+    )
     workspace.write({"pkg/deep.py": HELPER, "main.py": caller("from pkg import twice")})
     assert workspace.tad("--check", "main.py", "-f", "json").names == ["wrong-argument"]
 
 
 @pytest.mark.parametrize(
     ("settings", "word"),
-    [("LIMIT = 3\n", "understood"), ("from .lost import *\n", "partly"), ("def min(a, b): ...\n", "partly")],
+    [
+        ("LIMIT = 3\n", "understood"),
+        ("from .lost import *\n", "partly"),
+        ("def min(a, b): ...\n", "partly"),
+    ],
     ids=["without it", "not found", "with it"],
 )
-def test_a_star_leaves_names_of_python_that_its_file_lacks(workspace: Workspace, settings: str, word: str) -> None:
-    text = caller("from .settings import *", "min").replace("min(x, 3)", "x * min(offsets.shape[0], 3)")
+def test_a_star_leaves_names_of_python_that_its_file_lacks(
+    workspace: Workspace, settings: str, word: str
+) -> None:
+    text = caller("from .settings import *", "min").replace(
+        "min(x, 3)", "x * min(offsets.shape[0], 3)"
+    )
     workspace.write({"pkg/__init__.py": "", "pkg/main.py": text, "pkg/settings.py": settings})
     assert workspace.tad("--dump", "coverage", "pkg/main.py").stdout.startswith(f"{word} ")
 
@@ -161,7 +183,8 @@ def test_cycles_end(workspace: Workspace) -> None:
             "pkg/__init__.py": "from .a import *\nfrom .b import *\n",
             "pkg/a.py": "from .b import *\nfrom . import b\n" + HELPER,
             "pkg/b.py": "from .a import *\nfrom . import a\n" + caller("from .a import twice"),
-            "pkg/self.py": "from .self import nothing\nfrom . import self\n" + caller("from .self import nothing"),
+            "pkg/self.py": "from .self import nothing\nfrom . import self\n"
+            + caller("from .self import nothing"),
         }
     )
     result = workspace.tad("--check", "pkg", "-f", "json", limit=30)
@@ -170,10 +193,15 @@ def test_cycles_end(workspace: Workspace) -> None:
 
 
 def test_finding_in_a_shared_helper_is_reported_once(workspace: Workspace) -> None:
-    users = {f"user{i}.py": caller("from helpers import twice").replace("(x, 3)", "(x)") for i in range(4)}
+    users = {
+        f"user{i}.py": caller("from helpers import twice").replace("(x, 3)", "(x)")
+        for i in range(4)
+    }
     workspace.write({"helpers.py": HELPER.replace("x * 2", "tl.lod(x)"), **users})
     result = workspace.check()
-    places = [(d["file"], d["range"]["start"]["line"], d["message"]) for d in result.json["diagnostics"]]
+    places = [
+        (d["file"], d["range"]["start"]["line"], d["message"]) for d in result.json["diagnostics"]
+    ]
     assert len(places) == len(set(places))
 
 
@@ -187,7 +215,9 @@ def test_a_proof_with_modules_that_all_import_each_other(workspace: Workspace) -
         return f"{imports}\n\ndef wrap_{own}(f):\n    return f\n\n\n{wrapped}"
 
     workspace.write({f"pkg/{name}.py": module(name) for name in names} | {"pkg/__init__.py": ""})
-    kernel = CLEAN.replace("\n\n\n", "\nfrom .part0 import wrap_part0\n\n\nwrapped = wrap_part0(print)\n\n", 1)
+    kernel = CLEAN.replace(
+        "\n\n\n", "\nfrom .part0 import wrap_part0\n\n\nwrapped = wrap_part0(print)\n\n", 1
+    )
     workspace.write({"pkg/main.py": kernel})
     report = workspace.tad("--check", "--grad", "pkg/main.py", "-f", "json").json
     assert [(k["status"], k["reason"]) for k in report["kernels"]] == [("proved", "")]
@@ -198,8 +228,19 @@ def test_what_only_raises_is_not_the_function(workspace: Workspace) -> None:
     helper = "@triton.jit\ndef twice(x):\n" + assembly
     indented = "".join(f"    {line}\n" for line in helper.splitlines())
     fallback = "    def twice(*arguments):\n        raise RuntimeError('needs Triton')\n"
-    text = HEADER + "from elsewhere import has_triton\n\nif has_triton():\n\n" + indented + "\nelse:\n\n" + fallback
-    workspace.write({"helpers.py": text, "main.py": caller("from helpers import twice").replace("(x, 3)", "(x)")})
+    text = (
+        HEADER
+        + "from elsewhere import has_triton\n\nif has_triton():\n\n"
+        + indented
+        + "\nelse:\n\n"
+        + fallback
+    )
+    workspace.write(
+        {
+            "helpers.py": text,
+            "main.py": caller("from helpers import twice").replace("(x, 3)", "(x)"),
+        }
+    )
     assert workspace.tad("--check", "main.py", "-f", "json").names == []
 
 
@@ -293,14 +334,18 @@ def largest(x):
 @pytest.mark.parametrize("folder", ["triton/language/", "python/triton/language/", ""])
 def test_a_copy_of_tritons_own_library_has_no_errors(workspace: Workspace, folder: str) -> None:
     # Python in these files runs in the compiler: Triton allows it by the name of its module.
-    workspace.write({f"{folder}core.py": CORE, f"{folder}standard.py": STANDARD, f"{folder}__init__.py": ""})
+    workspace.write(
+        {f"{folder}core.py": CORE, f"{folder}standard.py": STANDARD, f"{folder}__init__.py": ""}
+    )
     result = workspace.tad("--check", f"{folder}core.py", f"{folder}standard.py", "-f", "json")
     assert result.names == [], result.stdout
 
 
 def test_elsewhere_plain_python_is_still_an_error(workspace: Workspace) -> None:
     text = STANDARD.replace("from ..runtime.jit import jit", "from triton import jit")
-    workspace.write({"mine/core.py": CORE.split("@builtin")[0].replace("from ..runtime.jit", "from triton")})
+    workspace.write(
+        {"mine/core.py": CORE.split("@builtin")[0].replace("from ..runtime.jit", "from triton")}
+    )
     workspace.write({"mine/standard.py": text, "mine/__init__.py": ""})
     result = workspace.tad("--check", "mine/standard.py", "-f", "json")
     assert "undecorated-helper" in result.names, result.stdout
@@ -331,4 +376,65 @@ def test_the_jit_of_another_compiler_whose_source_is_there(workspace: Workspace)
         assert workspace.tad("--check", place, "-f", "json").names == []
     wrapper = "import triton\n\n\ndef jit(function=None):\n    return triton.jit(function)\n"
     workspace.write({"tilelang/jit.py": wrapper})
-    assert "unsupported-python" in workspace.tad("--check", "examples/matmul.py", "-f", "json").names
+    assert (
+        "unsupported-python" in workspace.tad("--check", "examples/matmul.py", "-f", "json").names
+    )
+
+
+PACKAGE = {"ops/__init__.py": "", "ops/core.py": HELPER + "\n\nSCALE = 2\n"}
+ENVIRONMENTS = {
+    "beside the project": (".venv/lib/python3.11/site-packages", {}),
+    "VIRTUAL_ENV": ("elsewhere/lib/python3.12/site-packages", {"VIRTUAL_ENV": "elsewhere"}),
+    "CONDA_PREFIX": ("conda/lib/python3.10/site-packages", {"CONDA_PREFIX": "conda"}),
+    "PYTHONPATH": ("paths/b", {"PYTHONPATH": "paths/a:paths/b"}),
+}
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+@pytest.mark.parametrize(
+    ("imports", "call"),
+    [
+        ("from ops.core import twice", "twice"),
+        ("from ops import core", "core.twice"),
+        ("import ops.core as o", "o.twice"),
+    ],
+)
+def test_helper_of_an_installed_package(
+    workspace: Workspace, environment: str, imports: str, call: str
+) -> None:
+    """The text of what is installed is read; nothing of it is run."""
+    folder, variables = ENVIRONMENTS[environment]
+    workspace.write({f"{folder}/{name}": text for name, text in PACKAGE.items()})
+    workspace.write({".venv/pyvenv.cfg": "", "kernels/main.py": caller(imports, call)})
+    named = {
+        key: ":".join(str(workspace.path / part) for part in value.split(":"))
+        for key, value in variables.items()
+    }
+    result = workspace.tad("--check", "kernels/main.py", "-f", "json", env=named)
+    assert result.names == ["wrong-argument"], result.stdout
+
+
+def test_a_package_that_is_not_there_is_named(workspace: Workspace) -> None:
+    """And one that has no such function: its version may be another one."""
+    workspace.write({"main.py": caller("from ops.core import thrice", "thrice")})
+    result = workspace.tad("--check", "main.py")
+    assert "no file of the package `ops` was found; install it" in result.stdout, result.stdout
+    installed = ".venv/lib/python3.11/site-packages"
+    workspace.write({f"{installed}/{name}": text for name, text in PACKAGE.items()})
+    workspace.write({".venv/pyvenv.cfg": ""})
+    result = workspace.tad("--check", "main.py")
+    said = "in the package `ops` as it was found `ops.core.thrice` is no Triton function"
+    assert said in result.stdout, result.stdout
+
+
+def test_host_code_of_an_installed_package_stays_a_name(workspace: Workspace) -> None:
+    """Constants and functions of packages that are no Triton are what they were before."""
+    workspace.write(
+        {
+            ".venv/pyvenv.cfg": "",
+            ".venv/lib/python3.11/site-packages/ops.py": "def twice(x):\n    return 2\n",
+            "main.py": caller("from ops import twice"),
+        }
+    )
+    result = workspace.tad("--check", "main.py", "-f", "concise")
+    assert "hint[not-understood] It is not known what `twice` computes" in result.stdout

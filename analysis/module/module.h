@@ -13,6 +13,7 @@ typedef struct Module Module;
 /// Returns a parsed module or NULL. Cycles and repeated imports are the resolver's to share.
 /// With `level` IMPORT_INSTALLED the module is looked for where Python's environments keep installed packages.
 enum { IMPORT_INSTALLED = -1 };
+#define IMPORT_INSTALLED_MARK '^'  // where an import is written as text, in the place of the dots of a relative one
 typedef struct Resolver {
     const Module *(*resolve)(void *context, const Source *from, Str dotted, int level);
     void *context;

@@ -13,8 +13,10 @@ static const Module *resolve(void *context, const Source *from, Str dotted, int 
         const char *importer = json_get_string(entry, "from", NULL),
                    *name = json_get_string(entry, "dotted", "");
         if (importer && from && strcmp(importer, from->path) != 0) continue;
-        size_t dots = strspn(name, ".");
-        if ((int)dots != level || !str_is(dotted, name + dots)) continue;
+        bool is_installed = name[0] == IMPORT_INSTALLED_MARK;
+        size_t dots = is_installed ? 1 : strspn(name, ".");
+        int asked = is_installed ? IMPORT_INSTALLED : (int)dots;
+        if (asked != level || !str_is(dotted, name + dots)) continue;
         const Json *text = json_get(entry, "source");
         const char *path = json_get_string(entry, "path", name);
         if (map_get(&sources->building, str_from(path))) return NULL;  // a cycle of imports

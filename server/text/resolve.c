@@ -125,6 +125,20 @@ static const char *find_absolute(ImportResolver *resolver, const char *folder, S
     return NULL;
 }
 
+enum { LONGEST_LIST_OF_NAMES = 16 * 1024 };  // of a package's `__init__.py`, in bytes
+
+/// Whether an installed file may have functions for kernels, or hand on the names of others that have.
+static bool may_be_for_kernels(const char *path) {
+    Arena *scratch = arena_new();
+    Str text;
+    bool is_read = file_read(scratch, path, &text) == NULL;
+    bool hands_on =
+        is_read && text.size <= LONGEST_LIST_OF_NAMES && str_ends(str_from(path), "/__init__.py");
+    bool may_be = is_read && (hands_on || text_contains(text, "triton"));
+    arena_free(scratch);
+    return may_be;
+}
+
 /// From the environments that this process was started in, then from those that lie beside the file or above it.
 static const char *find_installed(ImportResolver *resolver, const char *folder, Str dotted) {
     Arena *arena = resolver->arena;
@@ -146,7 +160,7 @@ static const char *find_installed(ImportResolver *resolver, const char *folder, 
         if (strcmp(parent, folder) == 0) break;
         folder = parent;
     }
-    return found;
+    return found && may_be_for_kernels(found) ? found : NULL;
 }
 
 /// False where it cannot be read.
@@ -192,8 +206,8 @@ static const Module *find_answer(ImportResolver *resolver, const Source *from, S
     bool is_installed = level == IMPORT_INSTALLED;
     if (!is_installed) memset(dots, '.', (size_t)level);
     resolver->question.size = 0;
-    buffer_printf(&resolver->question, "%s\n%s%s%.*s", from->path, is_installed ? "/" : "", dots,
-                  STR_ARGS(dotted));
+    if (is_installed) dots[0] = IMPORT_INSTALLED_MARK;
+    buffer_printf(&resolver->question, "%s\n%s%.*s", from->path, dots, STR_ARGS(dotted));
     Str asked = {resolver->question.data, resolver->question.size};
     Answer *answer = map_get(&resolver->by_question, asked);
     if (!answer) {

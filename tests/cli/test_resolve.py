@@ -438,3 +438,14 @@ def test_host_code_of_an_installed_package_stays_a_name(workspace: Workspace) ->
     )
     result = workspace.tad("--check", "main.py", "-f", "concise")
     assert "hint[not-understood] It is not known what `twice` computes" in result.stdout
+
+
+def test_a_gradient_through_an_installed_helper_is_proved(workspace: Workspace) -> None:
+    folder = ".venv/lib/python3.11/site-packages"
+    workspace.write({f"{folder}/{name}": text for name, text in PACKAGE.items()})
+    text = caller("from ops.core import twice").replace("(x, 3)", "(x)")
+    workspace.write({".venv/pyvenv.cfg": "", "kernels/main.py": text})
+    result = workspace.tad("--check", "--grad", "kernels/main.py", "-f", "concise")
+    assert "1 forward kernel: 1 proved" in result.stdout, result.stdout
+    written = workspace.tad("--backward", "kernels/main.py", "--no-proof")
+    assert "from ops.core import twice" in written.stdout

@@ -26,16 +26,21 @@ static bool visit_id(void *context, Op *op) {
     return true;
 }
 
-/// Programs that follow each other along the last axis have what lies together in memory.
+/// Programs that follow each other along the last axis have what lies together in memory. Where branches ask for that program's number, those
+/// along another axis take the same one.
 static bool function_fits(SideBySide *own) {
-    const Function *function = own->values.function;
+    const Members none = own->values;
+    const Function *function = none.function;
     AxisIds search = {0};
     region_walk(function->body, visit_id, &search);
-    own->axis = PROGRAM_AXES - 1;
-    while (own->axis >= 0 && !search.ids[own->axis]) own->axis--;
-    if (own->axis < 0 || search.is_twice) return false;
-    own->values.root = search.ids[own->axis];
-    return members_fit(&own->values, function->body);
+    for (own->axis = PROGRAM_AXES - 1; own->axis >= 0 && !search.is_twice; own->axis--) {
+        if (!search.ids[own->axis]) continue;
+        own->values = none;
+        own->values.ranks = map_new(none.state->arena);
+        own->values.root = search.ids[own->axis];
+        if (members_fit(&own->values, function->body)) return true;
+    }
+    return false;
 }
 
 static void number_programs(const SideBySide *own, Members *members) {
@@ -79,8 +84,7 @@ static bool launch_fits(const Differentiation *state, const BackwardLaunch *laun
 void programs_side_by_side(Differentiation *state, BackwardLaunch *launch) {
     SideBySide own = {.values = {.state = state,
                                  .function = state->backward,
-                                 .former = former_new(state->arena),
-                                 .ranks = map_new(state->arena)}};
+                                 .former = former_new(state->arena)}};
     if (!launch_fits(state, launch) || !function_fits(&own)) return;
     own.programs = launch_add_parameter(
         state, launch, "programs", (BackwardArgument){.use = ARGUMENT_PROGRAMS, .axis = own.axis});

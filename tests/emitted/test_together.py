@@ -260,6 +260,48 @@ def test_the_proof_runs_several_as_one(name: str, tmp_path: Path) -> None:
     assert run.returncode == 1 and "1 failed" in run.stdout + run.stderr
 
 
+SPLIT = """@triton.jit
+def kernel(x_ptr, q_ptr, k_ptr, scale, H: tl.constexpr, D, BLOCK: tl.constexpr):
+    token = tl.program_id(0)
+    head = tl.program_id(1)
+    d = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + (token * 2 * H + head) * D + d, mask=d < D)
+    if head < H:
+        tl.store(q_ptr + (token * H + head) * D + d, x * scale, mask=d < D)
+    else:
+        tl.store(k_ptr + (token * H + head - H) * D + d, x, mask=d < D)
+
+
+def launched(x, scale):
+    tokens, heads, D = x.shape
+    q = torch.empty(tokens, heads // 2, D)
+    k = torch.empty(tokens, heads // 2, D)
+    block = triton.next_power_of_2(D)
+    kernel[(tokens, heads)](x, q, k, scale, heads // 2, D, block, num_warps=1)
+    return q, k
+"""
+
+
+def test_a_branch_by_the_last_axis(tmp_path: Path, interpreter: Worker) -> None:
+    """Its programs take different ways; those of another axis take the same."""
+    text = proved_module(tmp_path, HEAD + SPLIT)
+    assert "    token = tl.program_id(0) * TOGETHER + tl.arange(0, TOGETHER)\n" in text
+    assert "    head = tl.program_id(1)\n" in text
+    random = np.random.default_rng(7)
+    given = random.uniform(-1, 1, (5, 4, 11))
+    upstream = [random.uniform(-1, 1, (5, 2, 11)) for _ in range(2)]
+    found = call_function(
+        always_two(text),
+        "launched",
+        [given, 3.0],
+        wrt=[0],
+        grad_outputs=upstream,
+        worker=interpreter,
+    ).gradients
+    wanted = np.concatenate((3 * upstream[0], upstream[1]), 1)
+    np.testing.assert_allclose(found[0], wanted, rtol=1e-6)
+
+
 @pytest.mark.parametrize("wrapper", ["triton_op", "none"])
 def test_only_a_function_says_how_many_are_one(wrapper: str, tmp_path: Path) -> None:
     text = tad("--backward", "--wrapper", wrapper, kernels(tmp_path), "--no-proof").stdout

@@ -530,12 +530,33 @@ static bool owns_directly(Analysis *analysis, const Mover *mover) {
                                poly_subtract(arena, poly_subtract(arena, weight, reach), one));
 }
 
+/// Makes movers of the quotients and remainders of `axis` that are in the base by their own digits alone: `x // c` of `x // c // d` and
+/// `x // c % d`.
+static void add_divided_digits(Analysis *analysis, const Value *axis) {
+    const Poly *divisor;
+    for (int i = 0; i < analysis->mover_count; i++) {
+        const Op *op = analysis->movers[i].atom->op;
+        for (int depth = 0; depth < SPLIT_DEPTH && op; depth++) {
+            if (op->code != OP_FLOORDIV && op->code != OP_MOD) break;
+            Affine x = affine_by(analysis->former, op->operands[0]);
+            if (!x.known || x.rank || x.base->count != 1 || x.base->terms[0].atom_count != 1) break;
+            Value *atom = x.base->terms[0].atoms[0];
+            if (!poly_equal(x.base, poly_atom(analysis->arena, atom))) break;
+            if (is_digit_of(analysis, atom, OP_FLOORDIV, axis, &divisor) ||
+                is_digit_of(analysis, atom, OP_MOD, axis, &divisor))
+                add_mover(analysis, atom);
+            op = atom->op;
+        }
+    }
+}
+
 /// Whether different values of `axis` touch different elements: directly, or by both of its digits.
 static bool owns(Analysis *analysis, Value *axis, int depth) {
     Value *quotient = NULL, *remainder = NULL;
     const Poly *divisor = NULL, *other = NULL;
     if (depth > SPLIT_DEPTH) return false;
     split_direct_use(analysis, axis);
+    add_divided_digits(analysis, axis);
     for (int i = 0; i < analysis->mover_count; i++) {
         Value *atom = analysis->movers[i].atom;
         if (is_digit_of(analysis, atom, OP_FLOORDIV, axis, &divisor)) {

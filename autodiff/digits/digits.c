@@ -4,28 +4,9 @@
 #include "analysis/addresses/affine_axes.h"
 #include "analysis/build/value_poly.h"
 #include "autodiff/addresses/place.h"
+#include "autodiff/digits/digit_limits.h"
 #include "autodiff/digits/digit_places.h"
-
-enum {
-    MOST_STEPS = 256,  // an address has few terms; one that doubles itself is not understood
-    MOST_LOOPS = 3,    // around an access, whose variables are digits, too
-};
-
-typedef struct DigitSum {
-    DigitFinder search;
-    Arena *arena;
-    int steps;  // taken so far
-    Value *parameter;
-    Value *number;  // whose digits they are
-    FlatDigit digits[ADDRESS_MOST_DIGITS];
-    int count;
-    const Poly *base;
-    Value *variables[MOST_LOOPS];  // of loops
-    DigitRange loops[MOST_LOOPS];
-    int loop_count;
-} DigitSum;
-
-/* ---- an address as a sum of digits ---- */
+#include "autodiff/digits/digit_sum.h"
 
 static const Poly *one(Arena *arena) { return poly_constant(arena, 1); }
 
@@ -34,136 +15,8 @@ static bool is_one(const Poly *poly) {
     return poly_is_constant(poly, &number) && number == 1;
 }
 
-/// Whether nothing but loops whose length is known make the number vary within a launch.
-static bool is_fixed_but_for_loops(Arena *arena, const Poly *poly) {
-    for (int t = 0; t < poly->count; t++)
-        for (int a = 0; a < poly->terms[t].atom_count; a++) {
-            Value *atom = poly->terms[t].atoms[a];
-            if (!value_is_loop_variable(atom) && !poly_is_fixed(arena, poly_atom(arena, atom)))
-                return false;
-        }
-    return true;
-}
-
-/// A number that is the same for all programs and lanes; NULL for others.
-static const Poly *even_number(const DigitSum *sum, Value *value) {
-    Affine form = affine_by(sum->search.former, value);
-    if (!form.known || form.wrapped) return NULL;
-    for (int k = 0; k < form.rank; k++)
-        if (!poly_is_zero(form.lane[k])) return NULL;
-    return is_fixed_but_for_loops(sum->arena, form.base) ? form.base : NULL;
-}
-
-/// The number that an address has a digit of, or NULL.
-static Value *find_number(DigitSum *sum, Value *value) {
-    Value *number = NULL;
-    FlatDigit digit;
-    if (digit_is_divided(value) && digit_find(&sum->search, value, &number, &digit)) return number;
-    const Op *op = sum->steps++ < MOST_STEPS ? value->op : NULL;
-    for (int i = 0; op && i < op->operand_count && !number; i++)
-        if (op->operands[i]) number = find_number(sum, op->operands[i]);
-    return number;
-}
-
-static bool add_digit(DigitSum *sum, Value *value, const Poly *weight) {
-    Value *number;
-    FlatDigit digit;
-    if (!digit_find(&sum->search, value, &number, &digit) || number != sum->number ||
-        sum->count == ADDRESS_MOST_DIGITS)
-        return false;
-    digit.weight = weight;
-    sum->digits[sum->count++] = digit;
-    return true;
-}
-
-static bool add_terms(DigitSum *sum, Value *value, const Poly *weight) {
-    if (!weight || sum->steps++ >= MOST_STEPS) return false;
-    const Poly *fixed = value->type.kind == TYPE_POINTER ? NULL : even_number(sum, value);
-    if (fixed) {
-        fixed = poly_multiply(sum->arena, fixed, weight);
-        if (fixed) sum->base = poly_add(sum->arena, sum->base, fixed);
-        return fixed != NULL;
-    }
-    const Op *op = value->op;
-    if (value == sum->number) return add_digit(sum, value, weight);
-    if (value_may_wrap(value)) return false;
-    if (!op) {
-        bool is_first = value->type.kind == TYPE_POINTER && !sum->parameter;
-        if (is_first) sum->parameter = value;
-        return is_first && value->region && !value->region->parent;
-    }
-    switch (op->code) {
-    case OP_CAST: return op_keeps_numbers(op) && add_terms(sum, op->operands[0], weight);
-    case OP_BROADCAST_TO: return add_terms(sum, op->operands[0], weight);
-    case OP_ADD:
-        return add_terms(sum, op->operands[0], weight) && add_terms(sum, op->operands[1], weight);
-    case OP_SUB:
-        return add_terms(sum, op->operands[0], weight) &&
-               add_terms(sum, op->operands[1],
-                         poly_multiply(sum->arena, weight, poly_constant(sum->arena, -1)));
-    case OP_MUL:
-        for (int i = 0; i < 2; i++) {
-            const Poly *factor = digit_fixed_number(&sum->search, op->operands[i]);
-            if (!factor) continue;
-            factor = poly_multiply(sum->arena, factor, weight);
-            return add_terms(sum, op->operands[1 - i], factor);
-        }
-        return false;
-    default: return add_digit(sum, value, weight);
-    }
-}
-
-/// Takes the variable of a loop out of the base: it is a digit of its own. False where nobody knows how many values it has.
-static bool take_loop(DigitSum *sum, Value *variable) {
-    Arena *arena = sum->arena;
-    const Op *loop = variable->region->parent;
-    const Poly *weight, *rest, *bounds[3];
-    if (sum->loop_count == MOST_LOOPS || !poly_split(arena, sum->base, variable, &weight, &rest) ||
-        !poly_is_fixed(arena, weight))
-        return false;
-    for (int i = 0; i < 3; i++) {
-        bounds[i] = value_poly(arena, loop->operands[i]);
-        if (!poly_is_fixed(arena, bounds[i])) return false;
-    }
-    if (!is_one(bounds[2]) || !poly_is_zero(bounds[0])) return false;
-    if (!poly_is_nonnegative(arena, weight)) {  // counted from the other end
-        weight = poly_subtract(arena, poly_constant(arena, 0), weight);
-        const Poly *last = poly_subtract(arena, bounds[1], one(arena));
-        rest = poly_subtract(arena, rest, poly_multiply(arena, weight, last));
-    }
-    sum->base = rest;
-    sum->variables[sum->loop_count] = variable;
-    sum->loops[sum->loop_count++] =
-        (DigitRange){.low = one(arena), .extent = bounds[1], .weight = weight};
-    return true;
-}
-
-static bool take_loops(DigitSum *sum) {
-    for (int t = 0; t < sum->base->count; t++)
-        for (int a = 0; a < sum->base->terms[t].atom_count; a++) {
-            Value *atom = sum->base->terms[t].atoms[a];
-            if (!value_is_loop_variable(atom)) continue;
-            if (!take_loop(sum, atom)) return false;
-            t = -1;  // the base has other terms now
-            break;
-        }
-    return true;
-}
-
-static bool find_sum_of(Arena *arena, Op *access, bool may_repeat, DigitSum *sum) {
-    Value *address = access->operands[0];
-    *sum = (DigitSum){.search = {arena, former_new(arena), may_repeat},
-                      .arena = arena,
-                      .base = poly_constant(arena, 0)};
-    if (address->type.kind != TYPE_POINTER) return false;
-    sum->number = find_number(sum, address);
-    sum->steps = 0;
-    return sum->number && add_terms(sum, address, one(arena)) && sum->parameter &&
-           (may_repeat || take_loops(sum));
-}
-
 static bool find_sum(Arena *arena, Op *access, DigitSum *sum) {
-    return find_sum_of(arena, access, false, sum);
+    return digit_sum_find(arena, access, false, sum);
 }
 
 /* ---- the number ---- */
@@ -235,6 +88,21 @@ static bool counts_elements(Arena *arena, const FunctionAxes *around, Op *access
 static bool find_places(const DigitSum *sum, DigitPlaces *places) {
     *places = (DigitPlaces){.count = 0};
     return digit_places_add(sum->arena, sum->digits, sum->count, places);
+}
+
+/// Each digit as far as the mask leaves it. One that is a single number moves the address by nothing more, and goes.
+static void keep_within(Arena *arena, DigitPlaces *places, const DigitLimits *limits) {
+    int count = places->count;
+    places->count = 0;
+    for (int i = 0; i < count; i++) {
+        DigitRange place = places->items[i];
+        const DigitLimit *limit = &limits->items[i];
+        if (limit->end) place.extent = limit->end;
+        if (limit->first && place.extent)
+            place.extent = poly_subtract(arena, place.extent, limit->first);
+        if (place.extent && is_one(place.extent)) continue;
+        places->items[places->count++] = place;
+    }
 }
 
 static bool mentions_divisor(const DigitPlaces *places, const Value *atom) {
@@ -360,9 +228,12 @@ static bool add_distance(Arena *arena, DigitPlaces *places, const Poly *distance
 bool digits_are_private(Arena *arena, const FunctionAxes *around, Op *access) {
     DigitSum sum;
     DigitPlaces places;
-    return find_sum(arena, access, &sum) && find_places(&sum, &places) &&
-           counts_elements(arena, around, access, &sum) && add_loops(&sum, &places) &&
-           places_are_told_apart(arena, &places);
+    if (!find_sum(arena, access, &sum) || !find_places(&sum, &places) ||
+        !counts_elements(arena, around, access, &sum))
+        return false;
+    const DigitLimits limits = digit_limits_of(&sum, &places, access);
+    keep_within(arena, &places, &limits);
+    return add_loops(&sum, &places) && places_are_told_apart(arena, &places);
 }
 
 bool digits_are_apart(Arena *arena, const FunctionAxes *around, Op *a, Op *b) {
@@ -397,41 +268,49 @@ int digits_steps(Arena *arena, Op *access, DigitStep *steps, int capacity, const
     return places.count;
 }
 
-int digits_steps_in_loops(Arena *arena, Op *access, DigitStep *steps, int capacity,
-                          const Poly **base, DigitStep *loops, int most_loops, int *loop_count) {
+DigitsByMask digits_by_mask(Arena *arena, Op *access) {
     DigitSum sum;
     DigitPlaces places;
-    *loop_count = 0;
-    if (!find_sum(arena, access, &sum) || !find_places(&sum, &places)) return -1;
-    for (const Op *op = access->parent->parent; op; op = op->parent->parent) {
+    DigitsByMask found = {.count = -1};
+    if (!find_sum(arena, access, &sum) || !find_places(&sum, &places)) return found;
+    const DigitLimits limits = digit_limits_of(&sum, &places, access);
+    found = (DigitsByMask){.count = places.count,
+                           .base = sum.base,
+                           .number = sum.number,
+                           .end = limits.end,
+                           .is_exact = limits.is_exact};
+    for (const Op *op = access->parent->parent; op && found.loop_count >= 0;
+         op = op->parent->parent) {
         int at = 0;
+        if (op->code == OP_IF) continue;
         while (at < sum.loop_count && sum.variables[at]->region->parent != op) at++;
-        if (at == sum.loop_count || *loop_count == most_loops) return -1;
-        loops[(*loop_count)++] =
-            (DigitStep){.extent = sum.loops[at].extent, .weight = sum.loops[at].weight};
+        if (at < sum.loop_count)
+            found.loops[found.loop_count++] =
+                (DigitStep){.extent = sum.loops[at].extent, .weight = sum.loops[at].weight};
+        else
+            found.loop_count = -1;
     }
-    for (int i = 0; i < places.count && i < capacity; i++)
-        steps[i] = (DigitStep){.extent = places.items[i].extent, .weight = places.items[i].weight};
-    *base = sum.base;
-    return *loop_count == sum.loop_count ? places.count : -1;
-}
-
-Value *digits_number_in_loops(Arena *arena, Op *access) {
-    DigitSum sum;
-    return find_sum(arena, access, &sum) ? sum.number : NULL;
+    if (found.loop_count != sum.loop_count) found.loop_count = -1;
+    for (int i = 0; i < places.count; i++)
+        found.steps[i] = (DigitStep){.extent = places.items[i].extent,
+                                     .weight = places.items[i].weight,
+                                     .first = limits.items[i].first,
+                                     .end = limits.items[i].end};
+    return found;
 }
 
 int digits_read_steps(Arena *arena, Op *access, DigitStep *steps, int capacity, const Poly **base,
                       Value **number, Value **parameter) {
     DigitSum sum;
     DigitPlaces places = {.count = 0};
-    if (!find_sum_of(arena, access, true, &sum) || sum.loop_count ||
+    if (!digit_sum_find(arena, access, true, &sum) || sum.loop_count ||
         !digit_places_bound(arena, &places, one(arena)) ||
         !digit_places_add(arena, sum.digits, sum.count, &places) || places.count > capacity)
         return -1;
     for (int i = 0; i < places.count; i++)
-        steps[i] =
-            (DigitStep){places.items[i].extent, places.items[i].weight, places.items[i].repeat};
+        steps[i] = (DigitStep){.extent = places.items[i].extent,
+                               .weight = places.items[i].weight,
+                               .repeat = places.items[i].repeat};
     *base = sum.base;
     *number = sum.number;
     *parameter = sum.parameter;

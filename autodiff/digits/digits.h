@@ -19,19 +19,29 @@ typedef struct DigitStep {
     const Poly *weight;
     const Poly *
         repeat;  // so many digits that follow each other are one step (`digit // repeat`); NULL: each is one
+    const Poly *first,
+        *end;  // what the mask of the access leaves of it (digits_by_mask); NULL: the mask says nothing
 } DigitStep;
 
 /// The digits of an access's index, the smallest first, up to `capacity` of them, and what is added to them. Their number; -1 where the
 /// index is no sum of digits of one number.
 int digits_steps(Arena *arena, Op *access, DigitStep *steps, int capacity, const Poly **base);
 
-/// The same with the loops around the access, whose variables run from 0 to numbers of the launch: `loops[i]` is the digit of the loop that is
-/// `i + 1` levels around it. -1 also where something else is around it, or more than `most_loops`; `*loop_count`: how many there are.
-int digits_steps_in_loops(Arena *arena, Op *access, DigitStep *steps, int capacity,
-                          const Poly **base, DigitStep *loops, int most_loops, int *loop_count);
+/// The same, with what the mask leaves of each.
+typedef struct DigitsByMask {
+    DigitStep steps[ADDRESS_MOST_PLACES];
+    int count;  // -1: the index is no sum of digits of one number
+    DigitStep loops
+        [ADDRESS_MOST_PLACES];  // what is around the access, from inside, but for branches: loops from 0 to numbers of the launch
+    int loop_count;  // -1: another loop is around it
+    const Poly *base;
+    Value *number;
+    const Poly *end;  // of the number, by the mask; NULL: it does not say
+    bool is_exact;    // the mask leaves out nothing else
+} DigitsByMask;
 
-/// The number that such an index has the digits of, or NULL.
-Value *digits_number_in_loops(Arena *arena, Op *access);
+DigitsByMask digits_by_mask(Arena *arena, Op *access);
+
 /// The number that such an index has the digits of, in no loop, and the parameter that it is of; or NULL.
 Value *digits_number(Arena *arena, Op *access, Value **parameter);
 /// The same as both where several digits may be of one element: a digit may move the address by nothing, by steps of several digits

@@ -7,12 +7,18 @@
 #include "autodiff/addresses/place.h"
 #include "autodiff/digits/digit_places.h"
 
-enum { MOST_STEPS = 256 };  // an address has few terms; one that doubles itself is not understood
+enum {
+    MOST_STEPS = 256,      // an address has few terms; one that doubles itself is not understood
+    MOST_COMPARISONS = 8,  // within one another, of a mask. Beyond: it may leave out anything
+};
 
 /// A lane of the access's tile, and the digits of it in the address.
 typedef struct DividedLane {
     FlatDigit digits[ADDRESS_MOST_DIGITS];
     int count;
+    Value *number;  // which is divided
+    Value *
+        program;  // whose blocks of lanes that number counts, `program * BLOCK + lane`; NULL: it is the lane
 } DividedLane;
 
 typedef struct LaneSum {
@@ -55,18 +61,39 @@ static bool add_form(LaneSum *sum, const Affine *form, const Poly *weight, const
     return true;
 }
 
-/// The one lane that the number is, from 0 on; -1 for any other number.
-static int lane_of(const LaneSum *sum, Value *number, const int *axes) {
+/// The id of the programs whose blocks of `size` lanes begin at `base`, or NULL.
+static Value *program_of_blocks(const LaneSum *sum, const Poly *base, const Poly *size) {
+    Arena *arena = sum->search.arena;
+    if (base->count != 1 || !size) return NULL;
+    for (int i = 0; i < base->terms[0].atom_count; i++) {
+        Value *atom = base->terms[0].atoms[i];
+        if (!value_is_program_id(atom, -1)) continue;
+        const Poly *blocks = poly_multiply(arena, poly_atom(arena, atom), size);
+        return blocks && poly_equal(blocks, base) ? atom : NULL;
+    }
+    return NULL;
+}
+
+/// The one lane that the number is, from 0 on, or that it counts over all programs; -1 for any other number.
+static int lane_of(LaneSum *sum, Value *number, const int *axes) {
     Affine form = affine_by(sum->search.former, number);
     int found = -1;
-    if (!form.known || form.wrapped || !poly_is_zero(form.base)) return -1;
+    if (!form.known || form.wrapped) return -1;
     for (int i = 0; i < form.rank; i++) {
         int64_t step;
         if (poly_is_zero(form.lane[i])) continue;
         if (found >= 0 || !poly_is_constant(form.lane[i], &step) || step != 1) return -1;
-        found = axes[i];
+        found = i;
     }
-    return found;
+    if (found < 0) return -1;
+    bool is_lane = poly_is_zero(form.base);
+    Value *program = is_lane ? NULL : program_of_blocks(sum, form.base, number->type.dims[found]);
+    DividedLane *lane = &sum->lanes[axes[found]];
+    bool is_known = is_lane || program;
+    if (!is_known || (lane->number && lane->program != program)) return -1;
+    lane->number = number;
+    lane->program = program;
+    return axes[found];
 }
 
 static bool add_terms(LaneSum *sum, Value *value, const Poly *weight, const int *axes);
@@ -151,14 +178,18 @@ static void end_top(const LaneSum *sum, Op *access, int lane, const Poly *low, i
                     DigitTile *tile, LaneDigits *found) {
     Arena *arena = sum->search.arena;
     const Poly *all = access->operands[0]->type.dims[lane];
+    Value *program = sum->lanes[lane].program;
+    const Poly *start =
+        program ? poly_multiply(arena, poly_atom(arena, program), all) : poly_constant(arena, 0);
     LaneBound bound = access_lane_bound(arena, access, lane);
     // An end that memory tells, or that programs have for themselves, says nothing of where another program's elements begin.
-    if (bound.bound && poly_is_zero(bound.start) && poly_is_fixed(arena, bound.bound))
+    if (bound.bound && poly_equal(bound.start, start) && poly_is_fixed(arena, bound.bound))
         tile->dims[dimension] = poly_divide_exact(arena, bound.bound, low);
     if (tile->dims[dimension]) {
         found->tile[dimension] = all;
         found->low[dimension] = low;
-    } else if (all) {
+        found->program[dimension] = program;
+    } else if (all && !program) {
         tile->dims[dimension] = poly_divide_exact(arena, all, low);
     }
 }
@@ -182,15 +213,52 @@ static bool add_lane(const LaneSum *sum, Op *access, int lane, DigitTile *tile, 
     return true;
 }
 
-/// Whether the access has no mask, or one comparison that ends one lane of whose dimensions the top one ends there.
+/// How many comparisons `index < bound` a mask has; -1 where it is something else.
+static int comparisons_of(const Value *mask, int depth) {
+    while (mask->op && (mask->op->code == OP_BROADCAST_TO || mask->op->code == OP_EXPAND_DIMS))
+        mask = mask->op->operands[0];
+    if (!mask->op || depth == MOST_COMPARISONS) return -1;
+    if (mask->op->code == OP_LT) return 1;
+    if (mask->op->code != OP_AND) return -1;
+    int left = comparisons_of(mask->op->operands[0], depth + 1),
+        right = comparisons_of(mask->op->operands[1], depth + 1);
+    return left < 0 || right < 0 ? -1 : left + right;
+}
+
+/// Whether the access has no mask, or one comparison for each lane of whose dimensions the top one ends there.
 static bool mask_is_extent(const Op *access, const LaneDigits *found) {
     const Value *mask = access_mask(access);
     int ended = 0;
-    while (mask && mask->op &&
-           (mask->op->code == OP_BROADCAST_TO || mask->op->code == OP_EXPAND_DIMS))
-        mask = mask->op->operands[0];
     for (int i = 0; i < TYPE_MAX_RANK; i++) ended += found->low[i] != NULL;
-    return !mask || (ended == 1 && mask->op && mask->op->code == OP_LT);
+    return !mask || comparisons_of(mask, 0) == ended;
+}
+
+/// Takes out of the base what blocks of programs move the address by, where the lane has that as well. False where it has not, or the address
+/// is made of these programs otherwise.
+static bool take_programs(LaneSum *sum, const Op *access) {
+    Arena *arena = sum->search.arena;
+    for (int i = 0; i < access->operands[0]->type.rank; i++) {
+        const DividedLane *lane = &sum->lanes[i];
+        if (!lane->program) continue;
+        const Poly *weight = poly_constant(arena, 0), *by, *rest;
+        for (int k = 0; k < lane->count; k++)
+            if (!lane->digits[k].modulus &&
+                poly_equal(lane->digits[k].low, poly_constant(arena, 1)))
+                weight = lane->digits[k].weight;
+        weight = poly_multiply(arena, weight, access->operands[0]->type.dims[i]);
+        if (!weight) return false;
+        if (poly_mentions(sum->base, lane->program)) {
+            if (!poly_split(arena, sum->base, lane->program, &by, &rest) || !poly_equal(by, weight))
+                return false;
+            sum->base = rest;
+        } else if (!poly_is_zero(weight)) {
+            return false;
+        }
+        if (poly_depends_on_axis(arena, sum->base, lane->program)) return false;
+        for (int k = 0; k < i; k++)
+            if (sum->lanes[k].program == lane->program) return false;
+    }
+    return true;
 }
 
 /// A copy of the access whose address has the tile's type, and no other operand.
@@ -219,7 +287,8 @@ LaneDigits access_by_lane_digits(Arena *arena, Op *access) {
     sum->base = poly_constant(arena, 0);
     int axes[TYPE_MAX_RANK] = {0};
     for (int i = 0; i < rank; i++) axes[i] = i;
-    if (!add_terms(sum, access->operands[0], poly_constant(arena, 1), axes) || !sum->parameter)
+    if (!add_terms(sum, access->operands[0], poly_constant(arena, 1), axes) || !sum->parameter ||
+        !take_programs(sum, access))
         return none;
     DigitTile tile = {.rank = 0};
     LaneDigits found = none;
@@ -231,4 +300,10 @@ LaneDigits access_by_lane_digits(Arena *arena, Op *access) {
     found.access.offset = (Affine){.known = true, .base = sum->base, .rank = tile.rank};
     memcpy(found.access.offset.lane, tile.lane, sizeof tile.lane);
     return found;
+}
+
+bool lane_digits_count(const LaneDigits *apart, int program_axis) {
+    for (int i = 0; i < TYPE_MAX_RANK; i++)
+        if (apart->program[i] && value_is_program_id(apart->program[i], program_axis)) return true;
+    return false;
 }

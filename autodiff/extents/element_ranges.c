@@ -291,17 +291,30 @@ static bool add_turns(const StoredSearch *coverage, const Straightened *straight
     return true;
 }
 
+/// How many lanes there are of a dimension that the mask ends: those of one tile, or of all.
+static const char *lanes_text(const StoredSearch *coverage, const LaneDigits *apart,
+                              int dimension) {
+    const Poly *lanes = apart->tile[dimension];
+    for (int axis = 0; axis < PROGRAM_AXES && lanes && apart->program[dimension]; axis++)
+        if (value_is_program_id(apart->program[dimension], axis))
+            lanes = poly_multiply(coverage->arena,
+                                  poly_atom(coverage->arena, coverage->extents[axis]), lanes);
+    return poly_text(coverage, lanes);
+}
+
 /// Of a tile whose lanes are taken apart: what its mask leaves, as far as the tile reaches.
 static bool end_lane_digits(StoredSearch *coverage, const LaneDigits *apart) {
     for (int i = 0; i < apart->access.offset.rank; i++) {
         StoredDigit *digit = &coverage->digits[coverage->lane + i];
         const char *bound = poly_text(coverage, digit->extent);
         if (!apart->low[i]) continue;
-        const char *all = poly_text(coverage, apart->tile[i]);
+        const char *all = lanes_text(coverage, apart, i);
         const char *low = poly_text(coverage, apart->low[i]);
         if (!bound || !all || !low) return false;
         digit->extent = NULL;
-        digit->count = arena_printf(coverage->arena, "min(%s, %s // (%s))", bound, all, low);
+        const char *most = apart->program[i] ? "max" : "", *least = apart->program[i] ? ", 1" : "";
+        digit->count =
+            arena_printf(coverage->arena, "min(%s, %s // %s(%s%s))", bound, all, most, low, least);
     }
     return true;
 }

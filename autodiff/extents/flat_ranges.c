@@ -1,10 +1,11 @@
 // A store by digits of a flat index in; steps and lengths of what it stores for certain out.
 #include "autodiff/extents/flat_ranges.h"
 
+#include <string.h>
+
 #include "analysis/addresses/affine_axes.h"
-#include "analysis/build/value_poly.h"
-#include "autodiff/addresses/place.h"
 #include "autodiff/digits/digits.h"
+#include "autodiff/extents/mask_cuts.h"
 
 /// The axis of the grid whose programs number the blocks of a flat index, and are all that the kernel's ids are; -1: there is none.
 static int axis_of(const StoredSearch *coverage, Value *number, const Poly *size) {
@@ -26,49 +27,83 @@ static int axis_of(const StoredSearch *coverage, Value *number, const Poly *size
     return found;
 }
 
+/// Whether the branches around a store only ask for its buffer.
+static bool is_always_reached(const Op *store) {
+    for (const Op *op = store; op->parent->parent; op = op->parent->parent) {
+        const Op *around = op->parent->parent;
+        if (around->code == OP_IF &&
+            (op->parent != around->regions[0] || !asks_for_buffer(around->operands[0], store)))
+            return false;
+    }
+    return true;
+}
+
 /// How many numbers, from 0 on, are stored, as Python; NULL where that is not known.
-static const char *count_of(const StoredSearch *coverage, const Op *store, Value *number, int axis,
+static const char *count_of(const StoredSearch *coverage, const DigitsByMask *digits, int axis,
                             const Poly *size) {
     Arena *arena = coverage->arena;
     const Poly *all = poly_multiply(arena, poly_atom(arena, coverage->extents[axis]), size);
     const char *lanes = all ? poly_text(coverage, all) : NULL;
-    const Value *mask = access_mask(store);
-    if (!lanes || !mask) return lanes;
-    const Op *op = mask->op;
-    if (!op || op->code != OP_LT || op->operands[0] != number || op->operands[1]->type.rank)
-        return NULL;
-    const char *end = poly_text(coverage, value_poly(arena, op->operands[1]));
+    if (!lanes || !digits->end) return lanes;
+    const char *end = poly_text(coverage, digits->end);
     return end ? arena_printf(arena, "min(%s, %s)", lanes, end) : NULL;
+}
+
+/// The numbers of a digit, of which there are `all`, that the mask leaves. None, where they would begin below 0.
+static bool add_digit_range(const StoredSearch *coverage, const DigitStep *step, const char *all,
+                            ElementRanges *cover) {
+    Arena *arena = coverage->arena;
+    const char *length = all;
+    if (step->end) {
+        const char *end = poly_text(coverage, step->end);
+        if (!end || !all) return false;
+        length = strcmp(end, all) ? arena_printf(arena, "min(%s, %s)", all, end) : all;
+    }
+    if (step->first) {
+        const char *first = factor_text(coverage, step->first);
+        int64_t number;
+        bool is_known = poly_is_constant(step->first, &number) && number >= 0;
+        if (!first || !length ||
+            (!is_known &&
+             !add_range(cover, "0", arena_printf(arena, "min(max(%s + 1, 0), 1)", first))))
+            return false;
+        cover->base = poly_add(arena, cover->base, poly_multiply(arena, step->weight, step->first));
+        length = arena_printf(arena, "%s - %s", length, first);
+    }
+    bool may_be_none = step->first || step->end;
+    if (may_be_none && length) length = arena_printf(arena, "max(%s, 0)", length);
+    return add_range(cover, poly_text(coverage, step->weight), length);
 }
 
 bool flat_ranges(const StoredSearch *coverage, Op *store, ElementRanges *cover) {
     Arena *arena = coverage->arena;
     const Type type = store->operands[0]->type;
-    DigitStep steps[STORED_MOST_DIGITS], loops[STORED_MOST_DIGITS];
-    int count = 0, loop_count = 0;
     *cover = (ElementRanges){0};
-    bool is_plain = !coverage->most && store->parent && type.rank == 1 && type.dims[0];
-    Value *number = is_plain ? digits_number_in_loops(arena, store) : NULL;
-    if (number)
-        count = digits_steps_in_loops(arena, store, steps, STORED_MOST_DIGITS, &cover->base, loops,
-                                      STORED_MOST_DIGITS, &loop_count);
-    int axis = count > 1 && count <= STORED_MOST_DIGITS && !steps[count - 1].extent
-                   ? axis_of(coverage, number, type.dims[0])
-                   : -1;
-    const char *all = axis < 0 ? NULL : count_of(coverage, store, number, axis, type.dims[0]);
+    if (coverage->most || !store->parent || type.rank != 1 || !type.dims[0] ||
+        !is_always_reached(store))
+        return false;
+    const DigitsByMask digits = digits_by_mask(arena, store);
+    const int count = digits.count;
+    int axis =
+        count > 1 && digits.loop_count >= 0 && digits.is_exact && !digits.steps[count - 1].extent
+            ? axis_of(coverage, digits.number, type.dims[0])
+            : -1;
+    const char *all = axis < 0 ? NULL : count_of(coverage, &digits, axis, type.dims[0]);
     if (!all) return false;
-    for (int i = 0; i < loop_count; i++)
-        if (!add_range(cover, poly_text(coverage, loops[i].weight),
-                       poly_text(coverage, loops[i].extent)))
+    cover->base = digits.base;
+    for (int i = 0; i < digits.loop_count; i++)
+        if (!add_digit_range(coverage, &digits.loops[i],
+                             poly_text(coverage, digits.loops[i].extent), cover))
             return false;
     const Poly *lower = poly_constant(arena, 1);
     for (int i = 0; i < count - 1; i++) {
-        if (!steps[i].extent || !add_range(cover, poly_text(coverage, steps[i].weight),
-                                           poly_text(coverage, steps[i].extent)))
+        const DigitStep *step = &digits.steps[i];
+        if (!step->extent ||
+            !add_digit_range(coverage, step, poly_text(coverage, step->extent), cover))
             return false;
-        lower = poly_multiply(arena, lower, steps[i].extent);
+        lower = poly_multiply(arena, lower, step->extent);
     }
     const char *each = lower ? factor_text(coverage, lower) : NULL;
-    return each && add_range(cover, poly_text(coverage, steps[count - 1].weight),
-                             arena_printf(arena, "%s // max(%s, 1)", all, each));
+    return each && add_digit_range(coverage, &digits.steps[count - 1],
+                                   arena_printf(arena, "%s // max(%s, 1)", all, each), cover);
 }

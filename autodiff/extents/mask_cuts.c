@@ -147,8 +147,7 @@ static bool add_mask(StoredSearch *coverage, Value *mask, bool is_denied, const 
     }
 }
 
-/// Whether it asks for the buffer that is stored to: where there is none, there is nothing to fill.
-static bool asks_for_buffer(const Value *asked, const Op *store) {
+bool asks_for_buffer(const Value *asked, const Op *store) {
     const Op *present = asked->op;
     const Op *absent = present && present->code == OP_LOGICAL_NOT ? present->operands[0]->op : NULL;
     return absent && absent->code == OP_IS_NONE &&

@@ -9,5 +9,7 @@ bool cuts_are_equal(const StoredSearch *coverage, const MaskCut *a, const MaskCu
 bool add_conditions(StoredSearch *coverage, Op *store);
 /// With is_most: those that are understood. Lanes that others cut off are `open_lanes`.
 bool add_most_conditions(StoredSearch *coverage, const Access *access);
+/// Whether a condition asks for the buffer that is stored to: where there is none, there is nothing to fill.
+bool asks_for_buffer(const Value *asked, const Op *store);
 
 #endif

@@ -189,21 +189,30 @@ static bool is_proved(Arena *arena, const ElementRanges *ranges, int which, unsi
     return false;
 }
 
-/// The digits of one number, as ranges.
+/// The digits of one number, as far as the mask leaves them, as ranges.
 static bool digit_ranges(TensorSearch *search, Op *op, ElementRanges *ranges) {
-    DigitStep steps[STORED_MOST_DIGITS];
-    int count = digits_steps(search->arena, op, steps, STORED_MOST_DIGITS, &ranges->base);
+    Arena *arena = search->arena;
+    const DigitsByMask digits = digits_by_mask(arena, op);
     ranges->count = 0;
-    for (int i = 0; i < count; i++) {
-        const char *step = poly_text(search->coverage, steps[i].weight);
+    ranges->base = digits.base;
+    if (digits.count < 0 || digits.loop_count) return false;
+    for (int i = 0; i < digits.count; i++) {
+        const DigitStep *own = &digits.steps[i];
+        const char *step = poly_text(search->coverage, own->weight);
+        const Poly *count = own->end ? own->end : own->extent;
         if (!step) return false;
-        ranges->ranges[ranges->count++] = (RangeText){
-            .step = step,
-            .length = steps[i].extent ? poly_text(search->coverage, steps[i].extent) : NULL,
-            .by = steps[i].weight,
-            .most = {steps[i].extent, steps[i].extent}};
+        if (own->first) {
+            count = count ? poly_subtract(arena, count, own->first) : NULL;
+            ranges->base =
+                poly_add(arena, ranges->base, poly_multiply(arena, own->weight, own->first));
+        }
+        ranges->ranges[ranges->count++] =
+            (RangeText){.step = step,
+                        .length = count ? poly_text(search->coverage, count) : NULL,
+                        .by = own->weight,
+                        .most = {count, count}};
     }
-    return count >= 0;
+    return true;
 }
 
 /// Ends that are known of one access count where all the others have the same.

@@ -203,13 +203,16 @@ static GradientSharing affine_sharing(Differentiation *state, const SharingView 
 static bool lane_digits_are_private(Differentiation *state, const SharingView *view, Op *op) {
     Axis axes[ACCESS_MOST_AXES];
     AxisDependence dependence[ACCESS_MOST_AXES];
-    Access access = access_by_lane_digits(state->arena, op).access;
+    const LaneDigits apart = access_by_lane_digits(state->arena, op);
+    const Access access = apart.access;
     if (!access.offset.known ||
         !offset_lanes_are_apart(state->arena, access.op->operands[0]->type, &access))
         return false;
     int count = access_axes(state->arena, view->axes, &access, axes, dependence, ACCESS_MOST_AXES);
-    for (int i = 0; i < count; i++)
-        if (dependence[i] != AXIS_OWNED) return false;
+    for (int i = 0; i < count; i++) {
+        bool is_counted = axes[i].is_program && lane_digits_count(&apart, axes[i].program_axis);
+        if (!is_counted && dependence[i] != AXIS_OWNED) return false;
+    }
     return true;
 }
 

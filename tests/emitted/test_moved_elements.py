@@ -1,0 +1,174 @@
+"""Kernels that move elements by digits of several numbers: no atomics, and no zeros where all is stored."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emitted.plan import proved_module, tad
+from tests.support.worker import Worker
+from tests.triton.interpret import call_function
+
+HEAD = "import torch\nimport triton\nimport triton.language as tl\n\n\n"
+SPACE_TO_DEPTH = """@triton.jit
+def k(x_ptr, y_ptr, C, H, W, R: tl.constexpr, B: tl.constexpr):
+    plane = tl.program_id(0)
+    b, co = plane // (C * R * R), plane % (C * R * R)
+    c, i, j = co // (R * R), co % (R * R) // R, co % R
+    oh, ow = H // R, W // R
+    p = tl.program_id(1) * B + tl.arange(0, B)
+    m = p < oh * ow
+    y, x = p // ow, {column}
+    v = tl.load(x_ptr + ((b * C + c) * H + y * R + i) * W + x * R + j, mask=m)
+    tl.store(y_ptr + plane * oh * ow + p, v, mask=m)
+
+
+def run(x, r=2):
+    B, C, H, W = x.shape
+    y = torch.empty(B, C * r * r, H // r, W // r)
+    k[(B * C * r * r, triton.cdiv((H // r) * (W // r), 8))](x, y, C, H, W, R=r, B=8)
+    return y
+"""
+# A program for a part of a plane of the picture that is enlarged.
+DEPTH_TO_SPACE = """@triton.jit
+def k(x_ptr, y_ptr, C, H, W, R: tl.constexpr, B: tl.constexpr):
+    n, c = tl.program_id(2), tl.program_id(1)
+    o = tl.program_id(0) * B + tl.arange(0, B)
+    m = o < H * R * W * R
+    row, col = o // (W * R), o % (W * R)
+    channel = (c * R + row % R) * R + col % R
+    src = ((n * C * R * R + channel) * H + row // R) * W + col // R
+    v = tl.load(x_ptr + src, mask=m)
+    tl.store(y_ptr + (n * C + c) * H * R * W * R + o, v, mask=m)
+
+
+def run(x, r=2):
+    N, CRR, H, W = x.shape
+    C = CRR // (r * r)
+    y = torch.empty(N, C, H * r, W * r)
+    k[(triton.cdiv(H * r * W * r, 16), C, N)](x, y, C, H, W, R=r, B=16)
+    return y
+"""
+
+
+def unshuffled(x: np.ndarray) -> np.ndarray:
+    b, c, h, w = x.shape
+    x = x[:, :, : h // 2 * 2, : w // 2 * 2].reshape(b, c, h // 2, 2, w // 2, 2)
+    return x.transpose(0, 1, 3, 5, 2, 4).reshape(b, c * 4, h // 2, w // 2)
+
+
+def shuffled(x: np.ndarray) -> np.ndarray:
+    b, c, h, w = x.shape
+    x = x.reshape(b, c // 4, 2, 2, h, w)
+    return x.transpose(0, 1, 4, 2, 5, 3).reshape(b, c // 4, h * 2, w * 2)
+
+
+def check_gradient(
+    text: str, forward: Callable, x: np.ndarray, interpreter: Worker, *arguments: object
+) -> None:
+    """Of a kernel that copies: what an element goes to, it gets back."""
+    upstream = np.random.default_rng(5).uniform(-1, 1, forward(x).shape)
+    found = call_function(
+        text, "run", [x, *arguments], wrt=[0], grad_outputs=[upstream], worker=interpreter
+    ).gradients
+    numbers = forward(np.arange(1, x.size + 1, dtype=float).reshape(x.shape)).astype(int)
+    want = np.zeros(x.size + 1)
+    np.add.at(want, numbers.ravel(), upstream.ravel())
+    np.testing.assert_allclose(found[0], want[1:].reshape(x.shape), rtol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 8, 6), (1, 1, 2, 2), (2, 2, 7, 9)])
+@pytest.mark.parametrize("column", ["p % ow", "p - p // ow * ow"])
+def test_pixels_that_become_channels(
+    column: str, shape: tuple, tmp_path: Path, interpreter: Worker
+) -> None:
+    """Digits of a program's number and of an element's; pictures of 7 x 9 have a row and a column that nobody reads."""
+    text = proved_module(tmp_path, HEAD + SPACE_TO_DEPTH.format(column=column))
+    assert "atomic" not in text
+    assert "(W * R, min((H // R), programs[1] * B // max((W // R), 1)))," in text
+    check_gradient(text, unshuffled, np.ones(shape), interpreter)
+
+
+@pytest.mark.parametrize("shape", [(2, 8, 3, 5), (1, 4, 1, 1)])
+def test_channels_that_become_pixels(shape: tuple, tmp_path: Path, interpreter: Worker) -> None:
+    text = proved_module(tmp_path, HEAD + DEPTH_TO_SPACE)
+    assert "atomic" not in text and "stored=[" in re.sub(r"\s+", "", text)
+    check_gradient(text, shuffled, np.ones(shape), interpreter)
+
+
+def test_pixels_at_one_place_are_added_up(tmp_path: Path) -> None:
+    path = tmp_path / "kernels.py"
+    text = SPACE_TO_DEPTH.format(column="p % ow")
+    for before, after in [("x * R + j", "x + j"), ("c, i, j = co // (R * R)", "c, i, j = co // R")]:
+        assert before in text
+        path.write_text(HEAD + text.replace(before, after))
+        assert "tl.atomic_add(" in tad("--backward", "--no-proof", path).stdout
+
+
+CONCATENATED = """@triton.jit
+def k(a_ptr, b_ptr, y_ptr, n, na, nb, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    m = i < n
+    row = i // (na + nb)
+    {digit}
+    {masks}
+    a = tl.load(a_ptr + row * na + r, mask=in_a, other=0.0)
+    b = tl.load(b_ptr + row * nb + (r - na), mask=in_b, other=0.0)
+    tl.store(y_ptr + i, tl.where(r < na, a, b), mask=m)
+
+
+def run(a, b):
+    rows, na = a.shape
+    nb = b.shape[1]
+    y = torch.empty(rows, na + nb)
+    k[(triton.cdiv(y.numel(), 8),)](a, b, y, y.numel(), na, nb, B=8)
+    return y
+"""
+ROWS_BEHIND = [
+    ("r = i % (na + nb)", "in_a = m & (r < na)\n    in_b = m & (r >= na)"),
+    ("r = i - row * (na + nb)", "in_a = m & (na > r)\n    in_b = m & ~(r < na)"),
+    ("r = i % (na + nb)", "in_a = m & (r <= na - 1)\n    in_b = m & (r - na >= 0)"),
+]
+
+
+@pytest.mark.parametrize(("digit", "masks"), ROWS_BEHIND)
+def test_rows_one_behind_the_other(
+    digit: str, masks: str, tmp_path: Path, interpreter: Worker
+) -> None:
+    text = proved_module(tmp_path, HEAD + CONCATENATED.format(digit=digit, masks=masks))
+    assert "atomic" not in text
+    stored = re.sub(r"\s+", "", text)
+    assert "(1,max(min(na+nb,na),0)),(na,min(ctx.grid[0]*B,n)//max((na+nb),1))," in stored
+    assert "(1,max(na+nb-na,0)),(nb,min(ctx.grid[0]*B,n)//max((na+nb),1))," in stored
+    random = np.random.default_rng(6)
+    for rows, na, nb in [(3, 5, 4), (1, 1, 9), (4, 2, 0)]:
+        upstream = random.uniform(-1, 1, (rows, na + nb))
+        found = call_function(
+            text,
+            "run",
+            [np.ones((rows, na)), np.ones((rows, nb))],
+            wrt=[0, 1],
+            grad_outputs=[upstream],
+            worker=interpreter,
+        ).gradients
+        np.testing.assert_allclose(found[0], upstream[:, :na], rtol=1e-6)
+        np.testing.assert_allclose(found[1], upstream[:, na:], rtol=1e-6)
+
+
+MEETING = [
+    "in_a = m\n    in_b = m & (r >= na)",  # lanes beyond the first row
+    "in_a = m & (r < na + nb)\n    in_b = m & (r >= na)",
+    "in_a = m & ((r < na) | (r > nb))\n    in_b = m & (r >= na)",
+]
+
+
+@pytest.mark.parametrize("masks", MEETING)
+def test_rows_that_reach_into_the_next_one(masks: str, tmp_path: Path) -> None:
+    path = tmp_path / "kernels.py"
+    path.write_text(HEAD + CONCATENATED.format(digit="r = i % (na + nb)", masks=masks))
+    text = tad("--backward", "--no-proof", path).stdout
+    assert "tl.atomic_add(da_ptr" in text and "tl.atomic_add(db_ptr" not in text

@@ -293,6 +293,21 @@ static Value *straight(Straightening *work, Value *value) {
     return result;
 }
 
+/// A copy of the access with what was turned around as it was before; NULL where there is nothing of that.
+static Op *straight_access(Straightening *work) {
+    const Op *access = work->access;
+    Value *address = access->operands[0];
+    work->steps = 0;
+    Value *pointer = work->count ? straight(work, address) : address;
+    if (pointer == address || work->steps >= MOST_STEPS) return NULL;
+    Op *copy = ARENA_NEW(work->arena, Op);
+    *copy = *access;
+    copy->operands = ARENA_ARRAY(work->arena, Value *, access->operand_count);
+    for (int i = 0; i < access->operand_count; i++) copy->operands[i] = access->operands[i];
+    copy->operands[0] = pointer;
+    return copy;
+}
+
 Straightened access_straightened(Arena *arena, Op *access) {
     Straightening work = {.arena = arena, .former = former_new(arena), .access = access};
     Straightened none = {0};
@@ -305,14 +320,118 @@ Straightened access_straightened(Arena *arena, Op *access) {
         if (!find_chain(&work, work.plain[i], &chain) || !leaves_digit(&work, address, i, &chain))
             return none;
     }
-    work.steps = 0;
-    Value *pointer = work.count ? straight(&work, address) : address;
-    if (pointer == address || work.steps >= MOST_STEPS) return none;
-    Straightened found = {.access = ARENA_NEW(arena, Op), .count = work.count};
-    *found.access = *access;
-    found.access->operands = ARENA_ARRAY(arena, Value *, access->operand_count);
-    for (int i = 0; i < access->operand_count; i++) found.access->operands[i] = access->operands[i];
-    found.access->operands[0] = pointer;
+    Straightened found = {.access = straight_access(&work), .count = work.count};
     for (int i = 0; i < work.count; i++) found.least[i] = work.least[i];
-    return found;
+    return found.access ? found : none;
+}
+
+/* ---- what others shift ---- */
+
+/// What a number without its shift moves the address by.
+typedef struct ShiftedNumber {
+    Value *whole;  // with the shift
+    Value *plain;
+    const Poly *weight;
+} ShiftedNumber;
+
+/// Whether a value is a number and a shift that others decide: programs along another axis, lanes along another dimension.
+static bool is_shifted(Straightening *work, Value *value, ShiftedNumber *found) {
+    const Op *op = value->op;
+    if (!op || !is_sum(op) || value->type.kind != TYPE_NUMBER || value_may_wrap(value))
+        return false;
+    for (int side = 0; side < (op->code == OP_ADD ? 2 : 1); side++) {
+        Value *plain = op->operands[side], *shift = op->operands[1 - side];
+        bool is_number = value_is_program_id(without_form(plain), -1);
+        work->steps = 0;
+        if (!is_number || fixed_number(work, shift) || plain->type.rank != value->type.rank ||
+            share_sources(work, shift, plain))
+            continue;
+        *found = (ShiftedNumber){.whole = value, .plain = plain};
+        return true;
+    }
+    return false;
+}
+
+/// The shifted number of an address, with what it is multiplied by; the rest must not vary with it. False where there is none, or several.
+static bool find_shifted(Straightening *work, Value *value, const Poly *weight,
+                         ShiftedNumber *found, int *left) {
+    const Op *op = value->op;
+    ShiftedNumber own;
+    if (--*left < 0 || !weight) return false;
+    if (is_shifted(work, value, &own)) {
+        if (found->whole) return false;
+        own.weight = weight;
+        *found = own;
+        return true;
+    }
+    if (!op || !is_formed(value)) return true;
+    if (op->code == OP_MUL) {
+        for (int i = 0; i < 2; i++) {
+            const Poly *factor = fixed_number(work, op->operands[i]);
+            if (factor)
+                return find_shifted(work, op->operands[1 - i],
+                                    poly_multiply(work->arena, weight, factor), found, left);
+        }
+        return true;
+    }
+    const Poly *back = poly_subtract(work->arena, poly_constant(work->arena, 0), weight);
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i] && !find_shifted(work, op->operands[i],
+                                             op->code == OP_SUB && i ? back : weight, found, left))
+            return false;
+    return true;
+}
+
+/// Whether a step is one of those within the shifted number's: it goes into that, as the steps of inner dimensions do, or it is from a block of
+/// lanes to the next one.
+static bool is_within(const Straightening *work, const Affine *form, const Poly *step,
+                      const Poly *weight) {
+    const Type *tile = &work->access->operands[0]->type;
+    if (poly_is_zero(step)) return true;
+    for (int i = 0; i < form->rank && i < tile->rank; i++) {
+        const Poly *block =
+            tile->dims[i] ? poly_multiply(work->arena, form->lane[i], tile->dims[i]) : NULL;
+        if (block && poly_equal(block, step)) return true;
+    }
+    return !poly_equal(step, weight) && poly_divide_exact(work->arena, weight, step);
+}
+
+/// Whether all else that the address moves by are steps within those of the shifted number: a shift of that is no shift of anything else.
+static bool is_outermost(const Straightening *work, Op *plain, const ShiftedNumber *shifted) {
+    Arena *arena = work->arena;
+    const Affine form = access_of(arena, plain).offset;
+    Value *id = without_form(shifted->plain);
+    const Poly *own, *rest;
+    if (!form.known || form.wrapped || !poly_split(arena, form.base, id, &own, &rest) ||
+        !poly_equal(own, shifted->weight) || poly_depends_on_axis(arena, rest, id))
+        return false;
+    for (int i = 0; i < form.rank; i++)
+        if (!is_within(work, &form, form.lane[i], shifted->weight)) return false;
+    for (int t = 0; t < rest->count; t++) {
+        const Poly *step = poly_constant(arena, rest->terms[t].coefficient);
+        bool moves = false;
+        for (int a = 0; a < rest->terms[t].atom_count; a++) {
+            const Poly *atom = poly_atom(arena, rest->terms[t].atoms[a]);
+            if (poly_is_fixed(arena, atom))
+                step = poly_multiply(arena, step, atom);
+            else
+                moves = true;
+        }
+        if (moves && !is_within(work, &form, step, shifted->weight)) return false;
+    }
+    return true;
+}
+
+Op *access_unshifted(Arena *arena, Op *access) {
+    Straightening work = {.arena = arena, .former = former_new(arena), .access = access};
+    ShiftedNumber shifted = {0};
+    int left = MOST_STEPS;
+    if (access->operands[0]->type.kind != TYPE_POINTER ||
+        !find_shifted(&work, access->operands[0], poly_constant(arena, 1), &shifted, &left) ||
+        !shifted.whole)
+        return NULL;
+    work.turned[work.count] = shifted.whole;
+    work.plain[work.count++] = shifted.plain;
+    Op *plain = straight_access(&work);
+    return plain && is_outermost(&work, plain, &shifted) ? plain : NULL;
 }

@@ -1,4 +1,5 @@
-// Inside autodiff/: addresses in which a digit is turned around, `(c + shift) % n` of `c` from 0 to below `n`.
+// Inside autodiff/: addresses in which a digit is turned around, `(c + shift) % n` of `c` from 0 to below `n`, or shifted by what
+// others decide.
 #ifndef TAD_AUTODIFF_DIGITS_ROTATIONS_H
 #define TAD_AUTODIFF_DIGITS_ROTATIONS_H
 
@@ -19,5 +20,11 @@ typedef struct Straightened {
 /// (`x % n` of a number that is never below 0), or a lane that the mask of the access keeps below `n`, and the rest of the address does
 /// not vary with it.
 Straightened access_straightened(Arena *arena, Op *access);
+
+/// A copy of the access without what is added to a program's number in its address, where the programs along other axes decide that (`(t +
+/// step) * C + c` of a `step` that depends on `c`), and all else that the address moves by are steps within those of that number. Programs
+/// that have all else in common have one shift, and those that have not are apart: so two meet in the one if and only if they do in the
+/// other. NULL where there is no such number.
+Op *access_unshifted(Arena *arena, Op *access);
 
 #endif

@@ -172,3 +172,64 @@ def test_rows_that_reach_into_the_next_one(masks: str, tmp_path: Path) -> None:
     path.write_text(HEAD + CONCATENATED.format(digit="r = i % (na + nb)", masks=masks))
     text = tad("--backward", "--no-proof", path).stdout
     assert "tl.atomic_add(da_ptr" in text and "tl.atomic_add(db_ptr" not in text
+
+
+# Channels of a first group come from the next frame, those of a second from the last one.
+FRAMES = """@triton.jit
+def k(x_ptr, y_ptr, T, C, HW, F, B: tl.constexpr):
+    bt = tl.program_id(0)
+    c = tl.program_id(1)
+    i = tl.program_id(2) * B + tl.arange(0, B)
+    t = bt % T
+    step = {step}
+    inside = (t + step >= 0) & (t + step < T)
+    x = tl.load(x_ptr + {at}, mask=(i < HW) & inside, other=0.0)
+    tl.store(y_ptr + (bt * C + c) * HW + i, x, mask=i < HW)
+
+
+def run(x):
+    B, T, C, HW = x.shape
+    y = torch.empty_like(x)
+    k[(B * T, C, triton.cdiv(HW, 4))](x, y, T, C, HW, C // 4, B=4)
+    return y
+"""
+SHIFTED = {
+    "step": "tl.where(c < F, 1, tl.where(c < 2 * F, -1, 0))",
+    "at": "((bt + step) * C + c) * HW + i",
+}
+
+
+def frames(x: np.ndarray) -> np.ndarray:
+    y, fold = x.copy(), x.shape[2] // 4
+    y[:, :, : 2 * fold] = 0
+    y[:, :-1, :fold] = x[:, 1:, :fold]
+    y[:, 1:, fold : 2 * fold] = x[:, :-1, fold : 2 * fold]
+    return y
+
+
+def test_frames_that_channels_shift(tmp_path: Path, interpreter: Worker) -> None:
+    text = proved_module(tmp_path, HEAD + FRAMES.format(**SHIFTED))
+    assert "atomic" not in text
+    x = np.arange(1, 2 * 3 * 5 * 6 + 1, dtype=float).reshape(2, 3, 5, 6)
+    upstream = np.random.default_rng(8).uniform(-1, 1, x.shape)
+    found = call_function(
+        text, "run", [x], wrt=[0], grad_outputs=[upstream], worker=interpreter
+    ).gradients
+    want = np.zeros(x.size + 1)
+    np.add.at(want, frames(x).astype(int).ravel(), upstream.ravel())
+    np.testing.assert_allclose(found[0], want[1:].reshape(x.shape), rtol=1e-6)
+
+
+MEET = {
+    "a shift by the frame's own number": {"step": "tl.where(bt % 2 < F, 1, -1)"},
+    "a channel that frames shift": {"at": "(bt * C + c + tl.where(bt < F, 1, 0)) * HW + i"},
+    "a shift of the element": {"at": "(bt * C + c) * HW + i + step"},
+    "frames by a stride within channels": {"at": "((bt + step) + c * T) * HW + i"},
+}
+
+
+@pytest.mark.parametrize("name", MEET)
+def test_other_shifts_may_meet(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "kernels.py"
+    path.write_text(HEAD + FRAMES.format(**{**SHIFTED, **MEET[name]}))
+    assert "tl.atomic_add(" in tad("--backward", "--no-proof", path).stdout

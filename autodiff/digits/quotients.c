@@ -4,6 +4,9 @@
 #include "analysis/build/build.h"
 #include "analysis/build/infer.h"
 #include "analysis/build/value_poly.h"
+#include "autodiff/rewrite/rewrite.h"
+
+enum { MOST_DIGITS = 8 };  // of a number, one after the other. Beyond: the rest stays as it is
 
 typedef struct Divisions {
     Function *function;
@@ -95,7 +98,7 @@ static void chain_remainder(Divisions *divisions, Op *op) {
     divisions->found = true;
 }
 
-bool function_chain_quotients(Function *function) {
+static bool chain_once(Function *function) {
     Divisions divisions = {.function = function};
     region_walk(function->body, visit, &divisions);
     for (LIST_EACH(int, i, divisions.all)) chain_remainder(&divisions, divisions.all.items[i]);
@@ -103,6 +106,15 @@ bool function_chain_quotients(Function *function) {
         if (divisions.all.items[i]->code == OP_FLOORDIV)
             chain_quotient(&divisions, divisions.all.items[i]);
     return divisions.found;
+}
+
+bool function_chain_quotients(Function *function) {
+    int rounds = 0;
+    while (rounds < MOST_DIGITS && chain_once(function)) {
+        function_share(function);  // the quotients of each round are one for the next
+        rounds++;
+    }
+    return rounds > 0;
 }
 
 /* ---- neighbouring digits as one ---- */

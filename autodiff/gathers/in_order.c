@@ -8,42 +8,9 @@
 #include "autodiff/addresses/place.h"
 #include "autodiff/atomics/covers.h"
 #include "autodiff/digits/digits.h"
+#include "autodiff/gathers/ordered_places.h"
 #include "autodiff/rewrite/copying.h"
 #include "autodiff/rewrite/rewrite.h"
-
-enum { MOST_TAPS = 3 };    // loops around a statement. Beyond: likewise
-enum { MOST_PLACES = 6 };  // digits of an address. Beyond: the order of the forward stays
-
-/// A digit of the output's number, `number // low % extent`, in the order of the input's.
-typedef struct OrderedPlace {
-    const Poly *low, *extent;  // extent NULL: as many as there are
-    const Poly *weight;        // what one of it moves the address by
-    const Poly *size;          // how many the input has along it; NULL of the coarsest
-    const Poly *shift;         // what is added to it
-    const Poly
-        *repeat;   // so many that follow each other read one element; NULL: each reads its own
-    bool is_back;  // counted from the other end
-    Value *digit;  // as computed from the input's number; of those that repeat, the first
-} OrderedPlace;
-
-typedef struct Ordering {
-    Differentiation *state;
-    Arena *arena;
-    Op *store;
-    Value *number;
-    OrderedPlace places[MOST_PLACES];
-    int count;
-    OrderedPlace idle[MOST_PLACES];  // digits that the address does not depend on
-    int idle_count;
-    Op *taps[MOST_TAPS];  // loops around the statement, from outside
-    int tap_count;
-    bool sums;            // several digits of the output read one element
-    const Poly *base;     // what is added to the digits
-    const Poly *end;      // of the output's numbers
-    bool is_other;        // the order of the input is another one, or its size
-    LIST(Value *) terms;  // of the mask
-    Value *parameter;     // the gradient
-} Ordering;
 
 /* ---- what the kernel is ---- */
 
@@ -88,125 +55,6 @@ static bool is_gradient(const Differentiation *state, const Value *parameter) {
             parameter)
             return true;
     return false;
-}
-
-/* ---- the digits ---- */
-
-static bool poly_is_constexpr(const Poly *number) {
-    for (int t = 0; t < number->count; t++)
-        for (int i = 0; i < number->terms[t].atom_count; i++)
-            if (!number->terms[t].atoms[i]->type.is_constexpr) return false;
-    return true;
-}
-
-/// A digit that moves the address back, as the one that is counted from the other end.
-static bool turn_place(Ordering *ordering, OrderedPlace *place) {
-    Arena *arena = ordering->arena;
-    if (poly_is_nonnegative(arena, place->weight)) return true;
-    if (!place->extent) return false;
-    const Poly *last = poly_subtract(arena, place->extent, poly_constant(arena, 1));
-    ordering->base = poly_add(arena, ordering->base, poly_multiply(arena, place->weight, last));
-    place->weight = poly_subtract(arena, poly_constant(arena, 0), place->weight);
-    place->is_back = ordering->is_other = true;
-    return poly_is_nonnegative(arena, place->weight);
-}
-
-/// Which digits of the output's number the address has, and which it has not. False where it is not made of them.
-static bool find_places(Ordering *ordering) {
-    DigitStep steps[MOST_PLACES];
-    Arena *arena = ordering->arena;
-    int count = digits_read_steps(arena, ordering->store, steps, MOST_PLACES, &ordering->base,
-                                  &ordering->number, &ordering->parameter);
-    if (count < 2) return false;
-    const Poly *low = poly_constant(arena, 1);
-    for (int i = 0; i < count; i++) {
-        if (!low) return false;
-        OrderedPlace place = {.low = low,
-                              .extent = steps[i].extent,
-                              .weight = steps[i].weight,
-                              .repeat = steps[i].repeat,
-                              .shift = poly_constant(arena, 0)};
-        low = steps[i].extent ? poly_multiply(arena, low, steps[i].extent) : NULL;
-        if (!turn_place(ordering, &place) || (place.is_back && place.repeat)) return false;
-        ordering->sums |= place.repeat || poly_is_zero(place.weight);
-        if (poly_is_zero(place.weight))
-            ordering->idle[ordering->idle_count++] = place;
-        else
-            ordering->places[ordering->count++] = place;
-    }
-    return ordering->count > 0;
-}
-
-/// Whether the digits from `from` on move the address by multiples of what digit `at` moves it by.
-static bool is_finest(const Ordering *ordering, int at, int from) {
-    for (int i = from; i < ordering->count; i++)
-        if (!poly_divide_exact(ordering->arena, ordering->places[i].weight,
-                               ordering->places[at].weight))
-            return false;
-    return true;
-}
-
-/// Puts the digits in the order of what they move the address by; the coarsest is that of the output, for nobody knows how many it has.
-static bool sort_places(Ordering *ordering) {
-    Arena *arena = ordering->arena;
-    OrderedPlace *places = ordering->places;
-    int64_t one;
-    for (int done = 0; done < ordering->count; done++) {
-        int at = done;
-        while (at < ordering->count && !is_finest(ordering, at, done)) at++;
-        if (at == ordering->count) return false;
-        ordering->is_other |= at != done;
-        OrderedPlace next = places[at];
-        places[at] = places[done];
-        places[done] = next;
-        if ((done + 1 == ordering->count) != !next.extent) return false;
-        if (done)
-            places[done - 1].size = poly_divide_exact(arena, next.weight, places[done - 1].weight);
-    }
-    return poly_is_constant(places[0].weight, &one) && one == 1;
-}
-
-/// What is added to the address, as shifts of the digits.
-static bool find_shifts(Ordering *ordering) {
-    Arena *arena = ordering->arena;
-    for (int t = 0; t < ordering->base->count; t++) {
-        const Poly term = {1, &ordering->base->terms[t]};
-        const Poly *steps = NULL;
-        int at = ordering->count;
-        while (at > 0 && !steps)
-            steps = poly_divide_exact(arena, &term, ordering->places[--at].weight);
-        if (!steps || at + 1 == ordering->count) return false;
-        ordering->places[at].shift = poly_add(arena, ordering->places[at].shift, steps);
-        ordering->is_other = true;
-    }
-    return true;
-}
-
-/// Whether the input has as many along a digit as the output, and at the same numbers.
-static bool is_plain(const Ordering *ordering, const OrderedPlace *place) {
-    if (!place->extent) return !place->repeat;
-    if (!poly_is_zero(place->shift)) return false;
-    return place->repeat
-               ? launches_pass_product(ordering->state, place->extent, place->size, place->repeat)
-               : poly_equal(place->extent, place->size);
-}
-
-/// Whether so few digits read one element that one lane may add them up: a small number, or one that launches make the output larger by.
-static bool is_short(const Ordering *ordering, const Poly *count) {
-    int64_t number;
-    return count && launches_pass_few(ordering->state, count) &&
-           (poly_is_constant(count, &number) ||
-            launches_pass_multiple(ordering->state, ordering->end, count));
-}
-
-static bool sums_are_short(const Ordering *ordering) {
-    for (int i = 0; i < ordering->count; i++) {
-        const Poly *repeat = ordering->places[i].repeat;
-        if (repeat && !is_short(ordering, repeat)) return false;
-    }
-    for (int i = 0; i < ordering->idle_count; i++)
-        if (!is_short(ordering, ordering->idle[i].extent)) return false;
-    return true;
 }
 
 /* ---- the mask ---- */
@@ -294,7 +142,7 @@ static bool masks_fit(Ordering *ordering) {
     if (!mask) return false;
     list_terms(ordering, mask);
     for (int i = 0; i < ordering->count; i++)
-        if (!is_plain(ordering, &ordering->places[i]) &&
+        if (!place_is_plain(ordering, &ordering->places[i]) && !ordering->places[i].is_ragged &&
             (ordering->places[i].is_back || ordering->places[i].repeat ||
              !take_bounds(ordering, &ordering->places[i])))
             return false;
@@ -302,6 +150,13 @@ static bool masks_fit(Ordering *ordering) {
 }
 
 /* ---- the kernel in that order ---- */
+
+static bool poly_is_constexpr(const Poly *number) {
+    for (int t = 0; t < number->count; t++)
+        for (int i = 0; i < number->terms[t].atom_count; i++)
+            if (!number->terms[t].atoms[i]->type.is_constexpr) return false;
+    return true;
+}
 
 /// A loop that the programs share out, from the first element to behind the last one.
 static Op *open_loop(Ordering *ordering, Builder *b, Value *end) {
@@ -321,11 +176,17 @@ static Op *open_loop(Ordering *ordering, Builder *b, Value *end) {
 
 /// The output's digits, of the input's number.
 static void compute_digits(Ordering *ordering, Builder *b, Value *element) {
-    Value *rest = element;
+    Value *rest = element, *outer = NULL;
     for (int i = 0; i < ordering->count; i++) {
         OrderedPlace *place = &ordering->places[i];
+        if (place->along) {
+            Value *along = build_poly(b, place->along);
+            outer = build_binary(b, OP_FLOORDIV, rest, along);
+            rest = build_binary(b, OP_SUB, rest, build_binary(b, OP_MUL, outer, along));
+        }
         place->digit = rest;
-        if (!place->extent) continue;
+        if (place->is_ragged) rest = outer;
+        if (!place->size) continue;
         Value *size = build_poly(b, place->size);
         // not `rest % size`: a compiler would divide once more, and ask for signs
         Value *above = build_binary(b, OP_FLOORDIV, rest, size);
@@ -347,10 +208,11 @@ static Value *digits_within(const Ordering *ordering, Builder *b) {
     Value *mask = NULL;
     for (int i = 0; i < ordering->count; i++) {
         const OrderedPlace *place = &ordering->places[i];
-        if (is_plain(ordering, place)) continue;
-        Value *above = build_binary(b, OP_GE, place->digit, build_int(b, 0)),
-              *below = build_binary(b, OP_LT, place->digit, build_poly(b, place->extent));
-        Value *within = build_binary(b, OP_AND, above, below);
+        if (place_is_plain(ordering, place)) continue;
+        Value *within = build_binary(b, OP_LT, place->digit, build_poly(b, place->extent));
+        if (!place->is_ragged)
+            within = build_binary(b, OP_AND, build_binary(b, OP_GE, place->digit, build_int(b, 0)),
+                                  within);
         mask = mask ? build_binary(b, OP_AND, mask, within) : within;
     }
     return mask;
@@ -669,13 +531,12 @@ static bool plan_order(Ordering *ordering) {
     if (!use.is_plain || !use.store) return false;
     ordering->store = use.store;
     if (!find_taps(ordering) || ordering->tap_count != use.loops) return false;
-    if (!find_places(ordering) || !ordering->number->op ||
+    if (!places_find_order(ordering) || !ordering->number->op ||
         ordering->number->op->parent != state->backward->body ||
-        !is_gradient(state, ordering->parameter) || !sort_places(ordering) ||
-        !find_shifts(ordering) || !masks_fit(ordering))
+        !is_gradient(state, ordering->parameter) || !masks_fit(ordering))
         return false;
     for (int i = 0; i < ordering->count; i++)
-        ordering->is_other |= !is_plain(ordering, &ordering->places[i]);
+        ordering->is_other |= !place_is_plain(ordering, &ordering->places[i]);
     return ordering->tap_count ? taps_fit(ordering) : ordering->is_other || ordering->sums;
 }
 

@@ -233,3 +233,44 @@ def test_other_shifts_may_meet(name: str, tmp_path: Path) -> None:
     path = tmp_path / "kernels.py"
     path.write_text(HEAD + FRAMES.format(**{**SHIFTED, **MEET[name]}))
     assert "tl.atomic_add(" in tad("--backward", "--no-proof", path).stdout
+
+
+# An element of the patches a lane: (N, C, H, W) to (N, patches, P * P * C).
+PATCHES = """@triton.jit
+def k(x_ptr, y_ptr, C, H, W, GH, GW, n, P: tl.constexpr, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    m = i < n
+    c = i % C
+    q = i // C % P
+    r = i // (C * P) % P
+    gw = i // (C * P * P) % GW
+    gh = i // (C * P * P * GW) % GH
+    b = i // (C * P * P * GW * GH)
+    x = tl.load(x_ptr + ((b * C + c) * H + gh * P + r) * W + gw * P + q, mask=m)
+    tl.store(y_ptr + i, x, mask=m)
+
+
+def run(x, p=3):
+    N, C, H, W = x.shape
+    y = torch.empty(N, (H // p) * (W // p), p * p * C)
+    n = y.numel()
+    k[(triton.cdiv(n, 16),)](x, y, C, H, W, H // p, W // p, n, P=p, B=16)
+    return y
+"""
+
+
+def patches(x: np.ndarray) -> np.ndarray:
+    n, c, h, w = x.shape
+    x = x[:, :, : h // 3 * 3, : w // 3 * 3].reshape(n, c, h // 3, 3, w // 3, 3)
+    return x.transpose(0, 2, 4, 3, 5, 1).reshape(n, -1, 9 * c)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 6, 9), (1, 2, 7, 11), (1, 1, 3, 3)])
+def test_patches_are_stored_in_the_order_of_the_picture(
+    shape: tuple, tmp_path: Path, interpreter: Worker
+) -> None:
+    """Rows of 11 have columns in no patch: their gradient is 0."""
+    text = proved_module(tmp_path, HEAD + PATCHES)
+    assert "tl.store(dx_ptr + dx_offsets, tl.where(inside, dx, 0.0), mask=stored)" in text
+    assert "offsets = dx_offsets // W\n" in text and "fills = _filled_buffer(" in text
+    check_gradient(text, patches, np.ones(shape), interpreter)

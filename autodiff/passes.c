@@ -15,6 +15,7 @@
 #include "autodiff/extents/fills.h"
 #include "autodiff/finiteness/guard.h"
 #include "autodiff/finiteness/guard_stores.h"
+#include "autodiff/finiteness/implied_masks.h"
 #include "autodiff/gathers/in_order.h"
 #include "autodiff/joins/inner_digits.h"
 #include "autodiff/joins/joined_loops.h"
@@ -224,6 +225,7 @@ static void pass_guard(Differentiation *state) {
     guard_padding(state);
     guard_drop_needless(state);
     guard_stores(state);
+    masks_leave_out_implied(state);
     function_clean(state->backward);
 }
 

@@ -1,9 +1,15 @@
 // A kernel of one program's tile in; one of the tiles of several programs out.
 #include "autodiff/together/side_by_side.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "analysis/build/build.h"
+#include "analysis/launches/launch_least.h"
 #include "autodiff/together/launch_parameter.h"
 #include "autodiff/together/lift.h"
+
+enum { WIDE_TILE = 1024 };  // elements of a program that has enough to do
 
 typedef struct SideBySide {
     Members values;  // `root`: the number of a program
@@ -59,6 +65,24 @@ static void number_programs(const SideBySide *own, Members *members) {
     members->inside = build_binary(&b, OP_LT, numbers, own->programs);
 }
 
+/// How many lanes a program has at least, as all launches of the file pass them; 0: they do not say.
+static int64_t least_lanes(const Differentiation *state, const char *tile) {
+    int64_t lanes = 1;
+    while (*tile && lanes && lanes < WIDE_TILE) {
+        size_t length = strcspn(tile, " *");
+        int parameter = -1;
+        for (int i = 0; i < state->primal->parameter_count; i++)
+            if (str_equal(str_from(state->primal->parameters[i].name), (Str){tile, length}))
+                parameter = i;
+        int64_t least = parameter < 0 ? strtoll(tile, NULL, 10)
+                                      : launches_least(state->arena, state->primal, parameter);
+        lanes = least < 1 || least > INT32_MAX ? 0 : lanes * least;
+        tile += length;
+        tile += strspn(tile, " *");
+    }
+    return lanes;
+}
+
 /// Whether the grid is the forward's, and each argument one that another grid leaves as it is.
 static bool launch_fits(const Differentiation *state, const BackwardLaunch *launch) {
     const FunctionDefinition *kernel = state->primal->definition;
@@ -68,7 +92,8 @@ static bool launch_fits(const Differentiation *state, const BackwardLaunch *laun
     bool is_set =
         state->options && state->options->wrapper == WRAPPER_AUTOGRAD;  // who says how many?
     if (!is_set || is_chosen || kernel->is_autotuned || kernel->has_heuristics || !launch->tile ||
-        launch->argument_count != state->backward->parameter_count)
+        launch->argument_count != state->backward->parameter_count ||
+        least_lanes(state, launch->tile) >= WIDE_TILE)
         return false;
     for (int i = 0; i < launch->argument_count; i++) {
         const BackwardArgument *argument = &launch->arguments[i];

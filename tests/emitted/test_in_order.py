@@ -304,5 +304,5 @@ def run(a, b):
 def test_rows_side_by_side_are_stored_whole(tmp_path: Path) -> None:
     text = proved_module(tmp_path, BESIDE)
     stored = re.sub(r"\s+", "", text.replace("programs_[", "programs["))
-    assert "(1,min(min(programs[1]*B,NA),NA+NB)),(NA,programs[0])" in stored
+    assert "(1,min(programs[1]*B,NA)),(NA,programs[0])" in stored
     assert "(1,max(min(programs[1]*B,NA+NB)-NA,0))," in stored

@@ -274,3 +274,36 @@ def test_patches_are_stored_in_the_order_of_the_picture(
     assert "tl.store(dx_ptr + dx_offsets, tl.where(inside, dx, 0.0), mask=stored)" in text
     assert "offsets = dx_offsets // W\n" in text and "fills = _filled_buffer(" in text
     check_gradient(text, patches, np.ones(shape), interpreter)
+
+
+BESIDE = """@triton.jit
+def k(a_ptr, b_ptr, y_ptr, NA, NB, B: tl.constexpr):
+    row = tl.program_id(0)
+    c = tl.program_id(1) * B + tl.arange(0, B)
+    a = tl.load(a_ptr + row * NA + c, mask=c < NA, other=0.0)
+    b = tl.load(b_ptr + row * NB + c - NA, mask=(c >= NA) & (c < NA + NB), other=0.0)
+    tl.store(y_ptr + row * (NA + NB) + c, tl.where(c < NA, a, b) * 0.5, mask=c < NA + NB)
+
+
+def run(a, b):
+    M, NA = a.shape
+    NB = b.shape[1]
+    y = torch.empty(M, NA + NB)
+    k[(M, triton.cdiv(NA + NB, 1024))](a, b, y, NA, {passed}, B=1024)
+    return y
+"""
+
+
+def test_masks_say_nothing_twice(tmp_path: Path) -> None:
+    """A row of `a` ends in front of all of it, and what is stored there was chosen by the same condition."""
+    text = proved_module(tmp_path, HEAD + BESIDE.format(passed="NB"))
+    assert "tl.store(da_ptr + row * NA + c, dy_scaled, mask=c < NA)" in text
+    assert "tl.store(db_ptr + row * NB + c - NA, dy_scaled, mask=(c >= NA) & dy_mask)" in text
+    assert "TOGETHER" not in text  # no launch has a program of fewer lanes
+
+
+def test_a_number_that_nobody_knows_may_be_below_0(tmp_path: Path) -> None:
+    path = tmp_path / "kernels.py"
+    text = BESIDE.format(passed="width").replace("def run(a, b)", "def run(a, b, width)")
+    path.write_text(HEAD + text)
+    assert "mask=(c < NA) & dy_mask)" in tad("--backward", "--no-proof", path).stdout

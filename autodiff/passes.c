@@ -16,6 +16,7 @@
 #include "autodiff/finiteness/guard.h"
 #include "autodiff/finiteness/guard_stores.h"
 #include "autodiff/finiteness/implied_masks.h"
+#include "autodiff/gathers/between.h"
 #include "autodiff/gathers/in_order.h"
 #include "autodiff/joins/inner_digits.h"
 #include "autodiff/joins/joined_loops.h"
@@ -264,7 +265,14 @@ static void pass_tidy(Differentiation *state) {
     function_clean(state->backward);
 }
 
-static void pass_fills(Differentiation *state) { fills_add(state, arguments_so_far(state)); }
+static void pass_fills(Differentiation *state) {
+    fills_add(state, arguments_so_far(state));
+    WholeRows rows = state->parts.fill ? (WholeRows){0} : gradient_find_whole_rows(state);
+    if (!rows.whole) return;
+    if (!fills_choose(state, arguments_so_far(state), rows.own, rows.whole, rows.around))
+        op_remove(rows.around);
+    function_clean(state->backward);
+}
 
 static void pass_sink(Differentiation *state) { function_sink_addresses(state->backward); }
 

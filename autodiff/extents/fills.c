@@ -84,7 +84,8 @@ static void add_wider_terms(FillSearch *search, Builder *b) {
 
 /// Whether a loop ends where a mask does: then the elements behind its end are none that are stored.
 static bool ends_at_cut(const StoredSearch *coverage, int digit) {
-    const Poly *end = coverage->digits[digit].end;
+    const Poly *end = coverage->digits[digit].end, *extent = coverage->digits[digit].extent;
+    if (end && extent && poly_equal(end, extent)) return true;  // as often as it says
     for (int i = 0; i < coverage->cut_count; i++)
         if (!poly_is_zero(coverage->cuts[i].weights[digit]) &&
             poly_equal(coverage->cuts[i].bound, end))
@@ -195,6 +196,71 @@ static void try_store(FillSearch *search, const GradientStore *only) {
     add_wider_terms(search, &b);
     unsigned ends = find_ends(search, &b, &search->state->parts.fill_ranges);
     if (ends) widen(search, only->gradient, &b, ends);
+}
+
+typedef struct UseSearch {
+    const Value *value;
+    const Region *region;
+    bool is_outside;
+} UseSearch;
+
+static bool is_in(const Op *op, const Region *region) {
+    const Region *own = op->parent;
+    while (own && own != region) own = own->parent ? own->parent->parent : NULL;
+    return own != NULL;
+}
+
+static bool visit_use(void *context, Op *op) {
+    UseSearch *search = context;
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i] == search->value && !is_in(op, search->region))
+            search->is_outside = true;
+    return !search->is_outside;
+}
+
+/// Puts into the region of a branch what stands in front of it, and is for that region alone.
+static void sink_to(const Function *function, const Op *branch, Region *region) {
+    for (Op *op = branch->previous, *before; op; op = before) {
+        before = op->previous;
+        if (op->result_count != 1 || op->region_count || op->results[0]->constant ||
+            (op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC | EFFECT_ORDERED)))
+            continue;
+        UseSearch search = {.value = op->results[0], .region = region};
+        region_walk(function->body, visit_use, &search);
+        if (!search.is_outside) op_move_before(op, region->first);
+    }
+}
+
+bool fills_choose(Differentiation *state, const BackwardLaunch *launch, Op *own, Op *whole,
+                  Op *around) {
+    FillSearch search = {.state = state, .launch = launch, .store = whole};
+    GradientStore only = {.gradient = access_of(state->arena, whole).parameter};
+    Builder b = {.function = state->backward,
+                 .region = whole->parent,
+                 .before = whole,
+                 .range = whole->range};
+    region_walk(state->backward->body, visit, &search);  // which programs it reads the number of
+    search.coverage = stored_search_new(state->arena, state->backward, launch);
+    if (!is_gradient(&search, only.gradient) || whole->operand_count <= MASK_OPERAND ||
+        !list_terms(&search, whole->operands[MASK_OPERAND]))
+        return false;
+    add_wider_terms(&search, &b);
+    unsigned ends = find_ends(&search, &b, &state->parts.fill_ranges);
+    if (!ends) return false;
+    Value *mask = whole->operands[MASK_OPERAND], *zero = build_float(&b, 0);
+    op_set_operand(whole, 1, build_ternary(&b, OP_WHERE, mask, whole->operands[1], zero));
+    op_set_operand(whole, MASK_OPERAND, mask_of(&search, &b, ends));
+    state->parts.fill = add_flag(state);
+    state->parts.filled = only.gradient;
+    b = (Builder){
+        .function = state->backward, .region = own->parent, .before = own, .range = own->range};
+    Op *branch = op_append(&b, OP_IF, &state->parts.fill, 1, 0), *sides[] = {around, own};
+    for (int r = 0; r < 2; r++) {
+        Builder side = {.function = state->backward, .region = op_add_region(&b, branch)};
+        op_move_before(sides[r], op_append(&side, OP_YIELD, NULL, 0, 0));
+    }
+    for (int r = 0; r < 2; r++) sink_to(state->backward, branch, branch->regions[r]);
+    return true;
 }
 
 void fills_add(Differentiation *state, const BackwardLaunch *launch) {

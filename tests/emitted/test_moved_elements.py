@@ -307,3 +307,54 @@ def test_a_number_that_nobody_knows_may_be_below_0(tmp_path: Path) -> None:
     text = BESIDE.format(passed="width").replace("def run(a, b)", "def run(a, b, width)")
     path.write_text(HEAD + text)
     assert "mask=(c < NA) & dy_mask)" in tad("--backward", "--no-proof", path).stdout
+
+
+EVERY = """@triton.jit
+def k(x_ptr, y_ptr, N, NO, STEP: tl.constexpr, B: tl.constexpr):
+    row = tl.program_id(0)
+    o = tl.program_id(1) * B + tl.arange(0, B)
+    x = tl.load(x_ptr + row * N + o * STEP, mask=o < NO, other=0.0)
+    tl.store(y_ptr + row * NO + o, x, mask=o < NO)
+
+
+def run(x, step=3):
+    M, N = x.shape
+    NO = (N + step - 1) // step
+    y = torch.empty(M, NO)
+    k[(M, triton.cdiv(NO, 4))](x, y, N, NO, STEP=step, B=4)
+    return y
+"""
+EVERY_TILE = """@triton.jit
+def k(x_ptr, y_ptr, M, N, NO, BM: tl.constexpr, BN: tl.constexpr):
+    r = tl.program_id(0) * BM + tl.arange(0, BM)
+    o = tl.program_id(1) * BN + tl.arange(0, BN)
+    m = (r[:, None] < M) & (o[None, :] < NO)
+    x = tl.load(x_ptr + r[:, None] * N + 3 * o[None, :], mask=m, other=0.0)
+    tl.store(y_ptr + r[:, None] * NO + o[None, :], x, mask=m)
+
+
+def run(x, step=3):
+    M, N = x.shape
+    NO = (N + step - 1) // step
+    y = torch.empty(M, NO)
+    k[(triton.cdiv(M, 2), triton.cdiv(NO, 4))](x, y, M, N, NO, BM=2, BN=4)
+    return y
+"""
+
+
+@pytest.mark.parametrize("kernel", [EVERY, EVERY_TILE], ids=["rows", "tiles"])
+@pytest.mark.parametrize("columns", [15, 16, 17, 3])
+def test_every_third_element_has_zeros_between(
+    columns: int, kernel: str, tmp_path: Path, interpreter: Worker
+) -> None:
+    """The kernel stores them where rows are so many times as long; the Function sets them else."""
+    text = proved_module(tmp_path, HEAD + kernel)
+    assert "    if FILL:\n" in text and "fills = _filled_buffer(" in text
+    check_gradient(text, lambda x: x[:, ::3], np.ones((5, columns)), interpreter)
+
+
+def test_what_lies_between_may_be_another_program_s(tmp_path: Path) -> None:
+    path = tmp_path / "kernels.py"
+    text = EVERY.replace("row * N + o * STEP", "row * N + o * STEP + tl.program_id(2)")
+    path.write_text(HEAD + text.replace("triton.cdiv(NO, 4))]", "triton.cdiv(NO, 4), step)]"))
+    assert "FILL" not in tad("--backward", "--no-proof", path).stdout

@@ -18,6 +18,7 @@
 #include "autodiff/finiteness/implied_masks.h"
 #include "autodiff/gathers/between.h"
 #include "autodiff/gathers/in_order.h"
+#include "autodiff/gathers/turned_back.h"
 #include "autodiff/joins/inner_digits.h"
 #include "autodiff/joins/joined_loops.h"
 #include "autodiff/joins/joined_sums.h"
@@ -267,10 +268,14 @@ static void pass_tidy(Differentiation *state) {
 
 static void pass_fills(Differentiation *state) {
     fills_add(state, arguments_so_far(state));
-    WholeRows rows = state->parts.fill ? (WholeRows){0} : gradient_find_whole_rows(state);
-    if (!rows.whole) return;
-    if (!fills_choose(state, arguments_so_far(state), rows.own, rows.whole, rows.around))
-        op_remove(rows.around);
+    WholeStore (*const finders[])(Differentiation *) = {gradient_find_whole_rows,
+                                                        gradient_find_turned_back};
+    for (int i = 0; i < 2 && !state->parts.fill; i++) {
+        WholeStore found = finders[i](state);
+        if (found.whole &&
+            !fills_choose(state, arguments_so_far(state), found.own, found.whole, found.around))
+            op_remove(found.around);
+    }
     function_clean(state->backward);
 }
 

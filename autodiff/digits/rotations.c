@@ -422,7 +422,7 @@ static bool is_outermost(const Straightening *work, Op *plain, const ShiftedNumb
     return true;
 }
 
-Op *access_unshifted(Arena *arena, Op *access) {
+Op *access_unshifted(Arena *arena, Op *access, ShiftedBy *by) {
     Straightening work = {.arena = arena, .former = former_new(arena), .access = access};
     ShiftedNumber shifted = {0};
     int left = MOST_STEPS;
@@ -432,6 +432,7 @@ Op *access_unshifted(Arena *arena, Op *access) {
         return NULL;
     work.turned[work.count] = shifted.whole;
     work.plain[work.count++] = shifted.plain;
+    if (by) *by = (ShiftedBy){shifted.whole, without_form(shifted.plain)};
     Op *plain = straight_access(&work);
     return plain && is_outermost(&work, plain, &shifted) ? plain : NULL;
 }

@@ -254,10 +254,14 @@ bool fills_choose(Differentiation *state, const BackwardLaunch *launch, Op *own,
     state->parts.filled = only.gradient;
     b = (Builder){
         .function = state->backward, .region = own->parent, .before = own, .range = own->range};
-    Op *branch = op_append(&b, OP_IF, &state->parts.fill, 1, 0), *sides[] = {around, own};
+    Op *branch = op_append(&b, OP_IF, &state->parts.fill, 1, 0);
     for (int r = 0; r < 2; r++) {
         Builder side = {.function = state->backward, .region = op_add_region(&b, branch)};
-        op_move_before(sides[r], op_append(&side, OP_YIELD, NULL, 0, 0));
+        Op *end = op_append(&side, OP_YIELD, NULL, 0, 0);
+        for (Op *op = r ? own : around, *next; op != (r ? branch : own); op = next) {
+            next = r ? branch : op->next == branch ? own : op->next;
+            op_move_before(op, end);
+        }
     }
     for (int r = 0; r < 2; r++) sink_to(state->backward, branch, branch->regions[r]);
     return true;

@@ -9,8 +9,8 @@
 /// Only where each element of the wider mask is that of one program, iteration and lane, if they are the elements of a tensor.
 /// `launch`: arguments in the order of the backward's parameters, as far as their names say which numbers its caller knows.
 void fills_add(Differentiation *state, const BackwardLaunch *launch);
-/// The same where the zeros take another order of lanes: under the flag `around`, with the store `whole` in it, takes the place of the store `own`,
-/// in front of which it stands. False, and nothing is changed, where it does not have all of a tensor for certain.
+/// The same where the zeros take another order of lanes: under the flag what stands from `around` on in front of the store `own` takes its place,
+/// with the store `whole` in it. False, and nothing is changed, where it does not have all of a tensor for certain.
 bool fills_choose(Differentiation *state, const BackwardLaunch *launch, Op *own, Op *whole,
                   Op *around);
 /// What is stored under the flag, as `stored` of an argument.

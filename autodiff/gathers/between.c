@@ -24,14 +24,23 @@ typedef struct Between {
 
 /* ---- what the kernel is ---- */
 
+typedef struct StoreSearch {
+    Op *store;
+} StoreSearch;
+
 static bool visit_op(void *context, Op *op) {
-    Between *work = context;
+    StoreSearch *search = context;
     int effects = op_rows[op->code].effects;
     if (op->region_count || (effects & (EFFECT_ATOMIC | EFFECT_ORDERED))) return false;
     if (!(effects & EFFECT_WRITES)) return true;
-    if (op->code != OP_STORE || work->store) return false;
-    work->store = op;
+    if (op->code != OP_STORE || search->store) return false;
+    search->store = op;
     return true;
+}
+
+Op *only_store(const Function *function) {
+    StoreSearch search = {NULL};
+    return region_walk(function->body, visit_op, &search) ? search.store : NULL;
 }
 
 static bool is_constexpr(const Poly *number) {
@@ -194,17 +203,16 @@ static bool store_elements(const Between *work, Builder *inside, Value *turn) {
     return pointer != NULL;
 }
 
-WholeRows gradient_find_whole_rows(Differentiation *state) {
+WholeStore gradient_find_whole_rows(Differentiation *state) {
     Between work = {.state = state, .arena = state->arena};
     int left = MOST_COPIED;
     bool is_set = state->options && state->options->wrapper == WRAPPER_AUTOGRAD;
-    if (!is_set || !region_walk(state->backward->body, visit_op, &work) || !work.store ||
-        !access_mask(work.store) || !find_coordinate(&work))
-        return (WholeRows){0};
+    work.store = is_set ? only_store(state->backward) : NULL;
+    if (!work.store || !access_mask(work.store) || !find_coordinate(&work)) return (WholeStore){0};
     work.scaled = find_scaled(&work, work.store->operands[0], &left);
     if (!work.scaled || (work.scaled->type.rank > 1 &&
                          work.scaled->type.rank != work.store->operands[0]->type.rank))
-        return (WholeRows){0};
+        return (WholeStore){0};
     Builder b = {.function = state->backward,
                  .region = work.store->parent,
                  .before = work.store,
@@ -214,7 +222,7 @@ WholeRows gradient_find_whole_rows(Differentiation *state) {
     Builder inside = {.function = state->backward, .region = body, .range = b.range};
     bool is_made = store_elements(&work, &inside, body->arguments[0]);
     Op *end = op_append(&inside, OP_YIELD, NULL, 0, 0);
-    if (is_made) return (WholeRows){.own = work.store, .whole = end->previous, .around = loop};
+    if (is_made) return (WholeStore){.own = work.store, .whole = end->previous, .around = loop};
     op_remove(loop);
-    return (WholeRows){0};
+    return (WholeStore){0};
 }

@@ -2,18 +2,12 @@
 #ifndef TAD_AUTODIFF_GATHERS_BETWEEN_H
 #define TAD_AUTODIFF_GATHERS_BETWEEN_H
 
-#include "autodiff/state/differentiation.h"
-
-/// The store of a gradient that goes through all elements of a row, in front of the one that does not.
-typedef struct WholeRows {
-    Op *own, *whole;
-    Op *around;  // the loop that `whole` is in
-} WholeRows;
+#include "autodiff/gathers/whole_store.h"
 
 /// Lanes may read every `STEP`-th element of a row, `x + row * n + lane * STEP`. The gradient of a kernel that does nothing else is stored there
 /// alone, by lanes that are apart in memory, and set to 0 before. So here is another store, by which programs go through all elements of a
 /// row, under a mask that leaves out those between: where that is all of a tensor, the kernel may store their zeros itself
 /// (fills_choose). NULLs where there is no such gradient. Once it is stored plainly.
-WholeRows gradient_find_whole_rows(Differentiation *state);
+WholeStore gradient_find_whole_rows(Differentiation *state);
 
 #endif

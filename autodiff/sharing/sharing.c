@@ -224,7 +224,7 @@ static GradientSharing sharing_in(Differentiation *state, const SharingView *vie
                              lane_digits_are_private(state, view, op);
     if (sharing.is_private) return sharing;
     Op *straight = access_straightened(state->arena, op).access;
-    if (!straight) straight = access_unshifted(state->arena, op);
+    if (!straight) straight = access_unshifted(state->arena, op, NULL);
     if (!straight) return sharing;
     GradientSharing plain = affine_sharing(state, view, statement, straight);
     bool is_private = (plain.is_private && !plain.told_by[0]) ||

@@ -210,6 +210,8 @@ def frames(x: np.ndarray) -> np.ndarray:
 def test_frames_that_channels_shift(tmp_path: Path, interpreter: Worker) -> None:
     text = proved_module(tmp_path, HEAD + FRAMES.format(**SHIFTED))
     assert "atomic" not in text
+    assert "tl.store(dx_ptr + dy_offset + i, tl.where(inside_2, dx, 0.0), mask=dx_mask)" in text
+    assert "        if (offset < 0) | (offset >= offset_1):\n" in text
     x = np.arange(1, 2 * 3 * 5 * 6 + 1, dtype=float).reshape(2, 3, 5, 6)
     upstream = np.random.default_rng(8).uniform(-1, 1, x.shape)
     found = call_function(

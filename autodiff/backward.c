@@ -77,7 +77,7 @@ static Variant *derive_whole(Arena *arena, const Kernel *kernel, const Function 
         variants_derive_apart(arena, kernel, &apart, variant);
     if (variant->result.status == BACKWARD_REFUSED)
         variants_derive_functions(arena, kernel, &apart, variant);
-    if (variant->result.status == BACKWARD_REFUSED && variant->is_bits)
+    if (variant->result.status == BACKWARD_REFUSED)
         variants_derive_without(arena, kernel, &apart, variant);
     variants_derive_kinds(arena, kernel, options, variant);
     return variant;

@@ -9,6 +9,12 @@ static void report_assumptions(const Backward *result, Diagnostics *diagnostics)
                  "the gradient assumes that %s", result->assumptions[i].text);
 }
 
+static void report_flag(const Backward *result, Diagnostics *diagnostics) {
+    if (result->flag_lost)
+        diagnose(diagnostics, DIAGNOSTIC_GRADIENT_FLAG_LEFT_OUT, result->flag_range, "%s",
+                 result->flag_lost);
+}
+
 static void report_atomics(const Backward *result, Diagnostics *diagnostics) {
     for (int i = 0; i < result->gradient_count; i++) {
         const Gradient *gradient = &result->gradients[i];
@@ -51,6 +57,7 @@ static void report_copies(const Snapshot *snapshot, const Backward *result,
 void findings_report(const Snapshot *snapshot, const Backward *result, Diagnostics *diagnostics) {
     if (!diagnostics) return;
     report_assumptions(result, diagnostics);
+    report_flag(result, diagnostics);
     report_atomics(result, diagnostics);
     report_loops(result, diagnostics);
     report_copies(snapshot, result, diagnostics);

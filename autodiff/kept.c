@@ -148,6 +148,7 @@ static Backward *copy_of(Arena *arena, const Backward *backward) {
     const Function *forward = copy->kernel->function;
     int parameter_count = forward ? forward->parameter_count : 0;
     TEXT(copy, reason);
+    TEXT(copy, flag_lost);
     TEXT(copy, kernel_text);
     TEXT(copy, helper_text);
     ITEMS(copy, launches, copy->launch_count);

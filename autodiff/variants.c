@@ -4,6 +4,7 @@
 #include "analysis/build/clone.h"
 #include "analysis/ir/ir_verify.h"
 #include "analysis/ir/walk.h"
+#include "analysis/launches/launch_values.h"
 #include "autodiff/arguments.h"
 #include "autodiff/derive.h"
 #include "autodiff/together/renumber.h"
@@ -466,6 +467,17 @@ bool variant_has_running(const Variant *variant) {
     return false;
 }
 
+/// Whether a parameter is a tensor with one value of a flag and its descriptor with the other: no kernel takes both.
+static bool are_of_other_kinds(const Function *a, const Function *b) {
+    for (int i = 0; i < a->parameter_count && i < b->parameter_count; i++) {
+        TypeKind own = a->parameters[i].value->type.kind, other = b->parameters[i].value->type.kind;
+        if ((own == TYPE_POINTER && other == TYPE_DESCRIPTOR) ||
+            (own == TYPE_DESCRIPTOR && other == TYPE_POINTER))
+            return true;
+    }
+    return false;
+}
+
 void variants_derive_bound(Arena *arena, const Kernel *kernel, const Function *forward,
                            const BackwardOptions *options, const Binding *bound, int count,
                            Variant *variant) {
@@ -473,6 +485,7 @@ void variants_derive_bound(Arena *arena, const Kernel *kernel, const Function *f
     region_walk(forward->body, visit_flagged, &search);
     if (!search.flag || count == FLAGS_MAX) return;
     Variant *variants[2];
+    const Function *lowered[2];
     for (int r = 0; r < 2; r++) {
         const Constant *constant = constant_new(arena, constant_of_bool(r == 0));
         Binding *bindings = ARENA_ARRAY(arena, Binding, count + 1);
@@ -484,6 +497,7 @@ void variants_derive_bound(Arena *arena, const Kernel *kernel, const Function *f
                                  .general = kernel->function,
                                  .keeps_given = true};
         const Function *own = lower_kernel(arena, kernel->definition, &lowering, &found);
+        lowered[r] = own;
         variants[r] = ARENA_NEW(arena, Variant);
         variant_derive(arena, kernel, own, options, variants[r]);
         if (variants[r]->result.status == BACKWARD_REFUSED)
@@ -492,6 +506,7 @@ void variants_derive_bound(Arena *arena, const Kernel *kernel, const Function *f
         if (variants[r]->result.status != BACKWARD_DERIVED) variants[r]->backward = NULL;
     }
     if (!variants[0]->backward && !variants[1]->backward) return;
+    if (are_of_other_kinds(lowered[0], lowered[1])) return;
     for (
         int r = 0; r < 2;
         r++)  // a branch without a gradient leaves zeros, but what is updated in place needs a sweep
@@ -518,12 +533,27 @@ void variants_derive_apart(Arena *arena, const Kernel *kernel, const BackwardOpt
 typedef struct FlagList {
     Arena *arena;
     const Function *function;
+    const Range *where;  // only flags around it; NULL: all
     LIST(const Parameter *) flags;
 } FlagList;
 
+static bool visit_elsewhere(void *context, Op *op) {
+    const Range *where = context;
+    return op->range.source != where->source || op->range.start != where->start;
+}
+
+/// Whether what a range stands for is in one of the branches.
+static bool is_around(const Op *branch, const Range *where) {
+    for (int r = 0; r < branch->region_count; r++)
+        if (!region_walk(branch->regions[r], visit_elsewhere, (Range *)(uintptr_t)where))
+            return true;
+    return false;
+}
+
 static bool visit_condition(void *context, Op *op) {
     FlagList *list = context;
-    const Parameter *flag = op->code == OP_IF ? flag_in(list->function, op->operands[0]) : NULL;
+    bool counts = op->code == OP_IF && (!list->where || is_around(op, list->where));
+    const Parameter *flag = counts ? flag_in(list->function, op->operands[0]) : NULL;
     for (LIST_EACH(int, i, list->flags))
         if (list->flags.items[i] == flag) flag = NULL;
     if (flag) LIST_PUSH(list->arena, &list->flags, flag);
@@ -553,29 +583,60 @@ static void derive_flag(Arena *arena, const Kernel *kernel, const BackwardOption
                         const Parameter *flag, bool is_set, Variant *variant) {
     Binding binding = {.name = str_from(flag->name),
                        .constant = constant_new(arena, constant_of_bool(is_set))};
-    variant_derive_with(arena, kernel, options, &binding, 1, variant);
+    Diagnostics found = {.arena = arena};
+    LowerOptions lowering = {
+        .bindings = &binding, .binding_count = 1, .general = kernel->function, .keeps_given = true};
+    const Function *own = lower_kernel(arena, kernel->definition, &lowering, &found);
+    variant_derive(arena, kernel, own, options, variant);
+    if (variant->result.status == BACKWARD_REFUSED && !variant->is_bits)
+        variants_derive_bound(arena, kernel, own, options, &binding, 1, variant);
+}
+
+/// Whether all launches of the file pass this one value of a flag.
+static bool is_always_passed(const Kernel *kernel, const Parameter *flag, bool is_set) {
+    const Function *function = kernel->function;
+    LaunchValues values = launches_flags(function, (int)(flag - function->parameters));
+    return values.count == 1 && (values.items[0] != 0) == is_set;
+}
+
+/// Takes the backward of a flag's one value as that of the kernel. Whether it can.
+static bool take_alone(Arena *arena, const Kernel *kernel, const Parameter *flag, bool is_set,
+                       const char *why, Variant *without, Variant *variant) {
+    const char *message = arena_printf(arena, "no gradient where %s is %s: %s", flag->name,
+                                       is_set ? "not set" : "set", why);
+    Constant value = constant_of_bool(is_set);
+    if (!variants_assert(arena, kernel->function, flag, &value, 1, message, without)) return false;
+    *variant = *without;
+    variant->result.flag_lost = message;
+    variant->result.flag_range = flag->range;
+    return true;
 }
 
 void variants_derive_without(Arena *arena, const Kernel *kernel, const BackwardOptions *options,
                              Variant *variant) {
-    FlagList list = {.arena = arena, .function = kernel->function};
+    const Range where = variant->result.reason_range;
+    FlagList list = {.arena = arena, .function = kernel->function, .where = &where};
+    region_walk(kernel->function->body, visit_condition, &list);
+    list.where = NULL;
     region_walk(kernel->function->body, visit_condition, &list);
     for (LIST_EACH(int, i, list.flags)) {
         const Parameter *flag = list.flags.items[i];
+        Variant sides[2];  // by whether it is set
+        for (int is_set = 0; is_set < 2; is_set++)
+            derive_flag(arena, kernel, options, flag, is_set == 1, &sides[is_set]);
+        bool both = sides[0].result.status == BACKWARD_DERIVED &&
+                    sides[1].result.status == BACKWARD_DERIVED;
         for (int is_set = 0; is_set < 2; is_set++) {
-            Variant with, without;
-            derive_flag(arena, kernel, options, flag, is_set == 0, &with);
-            bool is_cause = with.result.status == BACKWARD_REFUSED && with.is_bits;
-            if (!is_cause) continue;
-            derive_flag(arena, kernel, options, flag, is_set == 1, &without);
-            if (without.result.status != BACKWARD_DERIVED) continue;
-            const char *message = arena_printf(arena, "no gradient where %s is %s: %s", flag->name,
-                                               is_set ? "not set" : "set", with.result.reason);
-            Constant value = constant_of_bool(is_set == 1);
-            if (!variants_assert(arena, kernel->function, flag, &value, 1, message, &without))
+            const Variant *other = &sides[1 - is_set];
+            bool is_cause =
+                other->result.status == BACKWARD_REFUSED && (other->is_bits || !variant->is_bits);
+            if (sides[is_set].result.status != BACKWARD_DERIVED || (!is_cause && !both) ||
+                is_always_passed(kernel, flag, is_set == 0))
                 continue;
-            *variant = without;
-            return;
+            const char *why =
+                both ? "an argument is a tensor with one value and its descriptor with the other"
+                     : other->result.reason;
+            if (take_alone(arena, kernel, flag, is_set == 1, why, &sides[is_set], variant)) return;
         }
     }
 }

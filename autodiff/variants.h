@@ -32,8 +32,8 @@ typedef struct Variant {
 void variants_derive_apart(Arena *arena, const Kernel *kernel, const BackwardOptions *options,
                            Variant *variant);
 
-/// Where a gradient would have to pass through bits under a flag only, derives the kernel for the flag's other value, and
-/// has the backward stop compilation for this one. Leaves `variant` as it is where there is no such flag.
+/// Where one value of a flag has a backward and the other has none, or one of another kind of argument, derives the kernel for the one, and has
+/// the backward stop compilation for the other. Leaves `variant` as it is where there is no such flag, or where launches pass the other value alone.
 void variants_derive_without(Arena *arena, const Kernel *kernel, const BackwardOptions *options,
                              Variant *variant);
 

@@ -14,7 +14,8 @@ typedef struct ValueSearch {
     const Source *source;
     SyntaxNode launcher;  // the function around the launch
     LaunchValues found;
-    bool is_open;  // something else may be passed
+    bool takes_flags;  // True is 1 and False is 0
+    bool is_open;      // something else may be passed
 } ValueSearch;
 
 static void look(ValueSearch *search, SyntaxNode node, int depth);
@@ -123,6 +124,11 @@ static void look(ValueSearch *search, SyntaxNode node, int depth) {
         search->is_open = true;
         return;
     }
+    bool is_true = str_is(text, "True");
+    if (search->takes_flags && (is_true || str_is(text, "False"))) {
+        add(search, is_true);
+        return;
+    }
     switch (node_kind(node)) {
     case SYNTAX_INTEGER:
         if (text.size > NUMBER_MOST_DIGITS) break;
@@ -142,9 +148,9 @@ static void look(ValueSearch *search, SyntaxNode node, int depth) {
     search->is_open = true;
 }
 
-LaunchValues launches_values(const Function *function, int parameter) {
+static LaunchValues values_of(const Function *function, int parameter, bool takes_flags) {
     const FunctionDefinition *kernel = function->definition;
-    ValueSearch search = {0};
+    ValueSearch search = {.takes_flags = takes_flags};
     if (!kernel || parameter >= kernel->parameter_count ||
         !str_is(kernel->parameters[parameter].name, function->parameters[parameter].name))
         return search.found;
@@ -161,4 +167,12 @@ LaunchValues launches_values(const Function *function, int parameter) {
         look(&search, argument, 0);
     }
     return search.is_open ? (LaunchValues){0} : search.found;
+}
+
+LaunchValues launches_values(const Function *function, int parameter) {
+    return values_of(function, parameter, false);
+}
+
+LaunchValues launches_flags(const Function *function, int parameter) {
+    return values_of(function, parameter, true);
 }

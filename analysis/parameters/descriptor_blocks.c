@@ -1,5 +1,5 @@
 // The block shapes of tensor descriptors that the host makes, read off what a kernel does with the blocks: what they meet in
-// arithmetic, dots and reshapes, and, where that does not tell, the steps in which their offsets move.
+// arithmetic, dots and reshapes, and, where that does not tell, the steps in which their offsets move and the axes that a reshape drops.
 #include "analysis/parameters/descriptor_blocks.h"
 
 #include "analysis/build/value_poly.h"
@@ -183,6 +183,14 @@ static const Poly *constexpr_size(Sizes *sizes, Value *value) {
     return value_poly(sizes->arena, value);
 }
 
+/// A program's number, or a digit of it: what is added to a multiple of something else counts one by one (`batch * HEADS + head`).
+static bool is_counter(const Value *value) {
+    while (value->op && (value->op->code == OP_CAST || value->op->code == OP_MOD ||
+                         value->op->code == OP_FLOORDIV))
+        value = value->op->operands[0];
+    return value->op && value->op->code == OP_PROGRAM_ID;
+}
+
 typedef struct StepSearch {
     Sizes *sizes;
 } StepSearch;
@@ -208,7 +216,7 @@ static intptr_t offset_step(ValueWalk *walk, const Value *offset) {
         return (intptr_t)(size ? size : constexpr_size(sizes, op->operands[0]));
     }
     if (op->code == OP_CAST || op->code == OP_MULTIPLE_OF) return walk_ask(walk, op->operands[0]);
-    if (op->code != OP_ADD) return 0;
+    if (op->code != OP_ADD || is_counter(op->operands[0]) || is_counter(op->operands[1])) return 0;
     const Poly *left = (const Poly *)walk_ask(walk, op->operands[0]),
                *right = (const Poly *)walk_ask(walk, op->operands[1]);
     return (intptr_t)(!left ? right : !right || poly_equal(left, right) ? left : NULL);
@@ -246,6 +254,48 @@ static bool visit_offsets(void *context, Op *op) {
         else
             size_learn(sizes, descriptor, axis, step);
     }
+    return true;
+}
+
+// --- Axes of one element
+
+/// Whether an axis in front of `axis` is known to have the size.
+static bool is_known_before(Sizes *sizes, const Value *value, int axis, const Poly *size) {
+    for (int i = 0; i < axis; i++) {
+        const Poly *known = size_of(sizes, value, i);
+        if (known && poly_equal(known, size)) return true;
+    }
+    return false;
+}
+
+/// A block of batch, rows and columns that is reshaped to rows and columns has one batch: the axes of `to` in their order, from the end, and
+/// those that it lacks have one element. The emitted Function compares blocks with the descriptor's at each call.
+static void learn_dropped(Sizes *sizes, const Value *from, const Value *to) {
+    const Poly *one = poly_constant(sizes->arena, 1);
+    bool is_lone[TYPE_MAX_RANK] = {false};
+    int at = to->type.rank - 1;
+    for (int axis = from->type.rank - 1; axis >= 0; axis--) {
+        const Poly *size = size_of(sizes, from, axis);
+        const Poly *wanted = at >= 0 ? size_of(sizes, to, at) : NULL;
+        if (at >= 0 && !wanted) return;
+        bool fits = wanted && (size ? poly_equal(size, wanted)
+                                    : axis == at || !is_known_before(sizes, from, axis, wanted));
+        is_lone[axis] = !fits;
+        if (fits) at--;
+        if (!fits && size && !poly_equal(size, one)) return;
+    }
+    if (at >= 0) return;
+    at = to->type.rank - 1;
+    for (int axis = from->type.rank - 1; axis >= 0; axis--)
+        size_learn(sizes, from, axis, is_lone[axis] ? one : size_of(sizes, to, at--));
+}
+
+static bool visit_dropped(void *context, Op *op) {
+    Sizes *sizes = context;
+    if ((op->code != OP_RESHAPE && op->code != OP_VIEW) || op->result_count != 1) return true;
+    const Value *from = op->operands[0], *to = op->results[0];
+    if (has_dims(from) && has_dims(to) && from->type.rank > to->type.rank)
+        learn_dropped(sizes, from, to);
     return true;
 }
 
@@ -350,6 +400,8 @@ bool descriptor_blocks_learn(Arena *arena, Function *function, ParameterKnowledg
     sizes.in_branches = true;
     settle(&sizes);
     region_walk(function->body, visit_offsets, &sizes);
+    settle(&sizes);
+    region_walk(function->body, visit_dropped, &sizes);
     settle(&sizes);
     tear_turned(&sizes, was_one);
     for (int i = 0; i < knowledge->count; i++) {

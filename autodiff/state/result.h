@@ -307,6 +307,8 @@ typedef struct Backward {
     bool is_untuned;  // the forward is tuned, and its backward runs in the same configuration
     const char
         *scalars_lost;  // why numbers that launchers read off tensors have no gradient; or NULL
+    const char *flag_lost;  // which value of which flag the backward is not for, and why; or NULL
+    Range flag_range;
     LoopNote *loop_notes;
     int loop_note_count;
     StepCheck *steps;

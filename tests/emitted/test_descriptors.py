@@ -336,6 +336,85 @@ def test_rows_and_weights(tmp_path: Path, interpreter: Worker) -> None:
     np.testing.assert_allclose(result.gradients[1], (up * x).sum(axis=0), rtol=1e-4, atol=1e-6)
 
 
+IN_BATCHES = (
+    HEAD
+    + """
+@triton.jit
+def tile_of(x, batch, start, n, D: tl.constexpr, B: tl.constexpr, DESCRIBED: tl.constexpr):
+    if DESCRIBED:
+        return x.load([AT]).reshape((B, D))
+    else:
+        rows = start + tl.arange(0, B)
+        inside = rows[:, None] < n
+        return tl.load(x + (batch * n + rows[:, None]) * D + tl.arange(0, D)[None, :], mask=inside, other=0.0)
+
+
+@triton.jit
+def exp_kernel(x, y, n, H: tl.constexpr, D: tl.constexpr, B: tl.constexpr, DESCRIBED: tl.constexpr):
+    start = tl.program_id(0) * B
+    batch, head = tl.program_id(1) // H, tl.program_id(1) % H
+    rows = start + tl.arange(0, B)
+    value = tl.exp(tile_of(x, batch * H + head, start, n, D, B, DESCRIBED))
+    at = ((batch * H + head) * n + rows[:, None]) * D + tl.arange(0, D)[None, :]
+    tl.store(y + at, value, mask=rows[:, None] < n)
+
+
+def by_batches(x, described: bool):
+    b, h, n, d = x.shape
+    y = torch.empty_like(x)
+    given = TensorDescriptor.from_tensor(VIEW, [BLOCK]) if described else x
+    exp_kernel[(triton.cdiv(n, 8), b * h)](given, y, n, h, d, 8, DESCRIBED=described)
+    return y
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("view", "at", "block"),
+    [
+        ("x.view(b * h, n, d)", "batch, start, 0", "1, 8, d"),
+        ("x.view(b * h, n, 1, d)", "batch, start, 0, 0", "1, 8, 1, d"),
+    ],
+)
+@pytest.mark.parametrize("described", [True, False])
+def test_axes_that_a_reshape_drops(
+    tmp_path: Path, interpreter: Worker, view: str, at: str, block: str, described: bool
+) -> None:
+    """A block of one batch, from a descriptor or from the tensor."""
+    source = IN_BATCHES.replace("VIEW", view).replace("AT", at, 1).replace("BLOCK", block)
+    source = source.replace("if DESCRIBED:", f"if {described}:").replace(
+        "if described else", f"if {described} else"
+    )
+    x, up = floats(2, 2, 11, 16), floats(2, 2, 11, 16) + 0.5
+    result = call_function(
+        module_of(tmp_path, source),
+        "by_batches",
+        [x, described],
+        wrt=[0],
+        grad_outputs=[up],
+        worker=interpreter,
+    )
+    np.testing.assert_allclose(result.outputs[0], np.exp(x), rtol=1e-5)
+    np.testing.assert_allclose(result.gradients[0], np.exp(x) * up, rtol=1e-5)
+
+
+def test_a_tensor_with_one_value_of_a_flag_and_its_descriptor_with_the_other(
+    tmp_path: Path, interpreter: Worker
+) -> None:
+    """One kernel cannot take both: the backward is for the tensor, and says so."""
+    source = IN_BATCHES.replace("VIEW", "x.view(b * h, n, d)").replace("AT", "batch, start, 0", 1)
+    text = module_of(tmp_path, source.replace("BLOCK", "1, 8, d"))
+    said = tad("--backward", tmp_path / "described.py", "--no-proof").stderr
+    assert "info[gradient-flag-left-out] no gradient where DESCRIBED is set" in said
+    x, up = floats(2, 2, 11, 16), floats(2, 2, 11, 16) + 0.5
+    result = call_function(
+        text, "by_batches", [x, False], wrt=[0], grad_outputs=[up], worker=interpreter
+    )
+    np.testing.assert_allclose(result.gradients[0], np.exp(x) * up, rtol=1e-5)
+    with pytest.raises(Exception, match="no gradient where DESCRIBED is set"):
+        call_function(text, "by_batches", [x, True], wrt=[0], grad_outputs=[up], worker=interpreter)
+
+
 def test_blocks_that_a_hook_sets(tmp_path: Path, interpreter: Worker) -> None:
     """Autotuning sets the blocks of the forward's descriptors; the backward has none and no hooks."""
     text = module_of(tmp_path, TUNED)

@@ -17,15 +17,24 @@ typedef struct FlagValues {
     const Parameter *parameter;
     const Constant *items[MOST_VALUES];  // the last one stands for all others
     int count;
-    bool is_text;  // strings; else true and false
-    bool fails;    // the kernel uses it for something else, or has too many
+    bool is_compared;  // with strings or numbers; else true and false
+    bool fails;        // the kernel uses it for something else, or has too many
 } FlagValues;
 
-static void add_text(FlagValues *values, const Constant *text) {
-    for (int i = 0; i < values->count; i++)
-        if (str_equal(values->items[i]->string, text->string)) return;
+static bool is_value(const Constant *constant) {
+    return constant && (constant->kind == CONSTANT_STRING || constant->kind == CONSTANT_INT);
+}
+
+static void add_value(FlagValues *values, const Constant *value) {
+    for (int i = 0; i < values->count; i++) {
+        const Constant *known = values->items[i];
+        values->fails = values->fails || known->kind != value->kind;
+        bool is_text = value->kind == CONSTANT_STRING;
+        if (is_text ? str_equal(known->string, value->string) : known->integer == value->integer)
+            return;
+    }
     values->fails = values->fails || values->count == MOST_VALUES - 1;
-    if (!values->fails) values->items[values->count++] = text;
+    if (!values->fails) values->items[values->count++] = value;
 }
 
 static bool visit_use(void *context, Op *op) {
@@ -35,17 +44,26 @@ static bool visit_use(void *context, Op *op) {
         bool is_condition = op_is_logical(op->code) || (op->code == OP_IF && i == 0);
         bool is_compared = op->code == OP_EQ || op->code == OP_NE;
         const Constant *other = is_compared ? op->operands[1 - i]->constant : NULL;
-        if (values->is_text && other && other->kind == CONSTANT_STRING)
-            add_text(values, other);
+        if (values->is_compared && is_value(other))
+            add_value(values, other);
         else
-            values->fails = values->is_text || !is_condition;
+            values->fails = values->is_compared || !is_condition;
     }
     return !values->fails;
 }
 
+/// A number that the flag is compared with nowhere, likewise.
+static const Constant *other_number(Arena *arena, const FlagValues *values) {
+    int64_t largest = values->items[0]->integer;
+    for (int i = 1; i < values->count; i++)
+        if (values->items[i]->integer > largest) largest = values->items[i]->integer;
+    return constant_new(arena, constant_of_int(largest + 1));
+}
+
 /// A string that the flag is compared with nowhere: what holds for it holds for all such.
-static const Constant *other_text(Arena *arena, const FlagValues *values) {
+static const Constant *other_value(Arena *arena, const FlagValues *values) {
     size_t longest = 0;
+    if (values->items[0]->kind == CONSTANT_INT) return other_number(arena, values);
     for (int i = 0; i < values->count; i++)
         if (values->items[i]->string.size > longest) longest = values->items[i]->string.size;
     char *text = ARENA_ARRAY(arena, char, longest + 2);
@@ -54,7 +72,7 @@ static const Constant *other_text(Arena *arena, const FlagValues *values) {
 }
 
 static FlagValues values_of(Arena *arena, const Kernel *kernel, const LaunchFlag *flag) {
-    FlagValues values = {.is_text = flag->value != NULL};
+    FlagValues values = {.is_compared = flag->value != NULL};
     for (int i = 0; i < kernel->function->parameter_count; i++)
         if (strcmp(kernel->function->parameters[i].name, flag->parameter) == 0)
             values.parameter = &kernel->function->parameters[i];
@@ -62,8 +80,10 @@ static FlagValues values_of(Arena *arena, const Kernel *kernel, const LaunchFlag
     if (values.fails) return values;
     region_walk(kernel->function->body, visit_use, &values);
     if (values.fails) return values;
-    if (values.is_text) {
-        values.items[values.count] = other_text(arena, &values);
+    if (values.is_compared && !values.count) values.fails = true;
+    if (values.fails) return values;
+    if (values.is_compared) {
+        values.items[values.count] = other_value(arena, &values);
         values.count++;
         return values;
     }
@@ -95,7 +115,7 @@ static int derive_values(const FlagTrial *search, const FlagValues *values, int 
         Variant *own = variants[i] = ARENA_NEW(search->arena, Variant);
         bool compiles = variant_derive_with(search->arena, search->kernel, search->options,
                                             inner.bound, inner.count, own);
-        if (!compiles && values->is_text && i == values->count - 1) return i;
+        if (!compiles && values->is_compared && i == values->count - 1) return i;
         if (own->result.status != BACKWARD_DERIVED || variant_has_running(own)) return 0;
         if (own->result.atomics && inner.count < MOST_BOUND) improve(&inner, own);
         if (own->result.atomics >= most) return 0;
@@ -114,7 +134,7 @@ static bool try_flag(const FlagTrial *search, const LaunchFlag *flag, Variant *v
     const Variant *merged = variants[count - 1];
     for (int i = count - 2; i >= 0; i--) {
         VariantChoice choice = {.parameter = values.parameter,
-                                .value = values.is_text ? values.items[i] : NULL};
+                                .value = values.is_compared ? values.items[i] : NULL};
         Variant *whole = ARENA_NEW(search->arena, Variant);
         if (!variants_merge(search->arena, search->kernel->function, choice,
                             (const Variant *const[]){variants[i], merged}, whole))

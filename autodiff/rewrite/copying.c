@@ -39,7 +39,8 @@ bool op_walk_captured(const Op *op, bool (*visit)(void *context, Value *value), 
 
 typedef struct Copying {
     Builder *builder;
-    Map *values;  // value -> its copy
+    Map *values;      // value -> its copy
+    const Op *place;  // what can be read in front of it is no copy; or NULL
 } Copying;
 
 /// What builders share wherever they are (analysis/build/build.c): it stays at the start of the kernel.
@@ -63,6 +64,7 @@ static bool copy_value(void *context, Value *value) {
     Copying *copying = context;
     if (!value->op || map_has_pointer(copying->values, value) || op_stays_at_start(value->op))
         return true;
+    if (copying->place && value_is_before(value, copying->place)) return true;
     const Op *op = value->op;
     bool is_known =
         op_is_pure(op) || op->code == OP_IF || op_is_stable_load(copying->builder->function, op);
@@ -71,10 +73,14 @@ static bool copy_value(void *context, Value *value) {
     return true;
 }
 
-Value *value_copied(Builder *b, Value *value, Map *values) {
-    Copying copying = {b, values};
+Value *value_copied_behind(Builder *b, Value *value, Map *values, const Op *place) {
+    Copying copying = {b, values, place};
     if (!value) return NULL;
     return copy_value(&copying, value) ? value_mapped(values, value) : NULL;
+}
+
+Value *value_copied(Builder *b, Value *value, Map *values) {
+    return value_copied_behind(b, value, values, NULL);
 }
 
 Value *poly_copied(Builder *b, const Poly *poly, Map *values) {

@@ -11,6 +11,8 @@ bool op_stays_at_start(const Op *op);
 /// The same expression at the builder's place, in terms of `values`, where its parts are noted. NULL of NULL, and where it is made of
 /// more than operations without effects and loads of memory that nothing writes to.
 Value *value_copied(Builder *b, Value *value, Map *values);
+/// The same at the builder's place, which is behind `place` or in it: values that can be read in front of that stay what they are.
+Value *value_copied_behind(Builder *b, Value *value, Map *values, const Op *place);
 /// A number at the builder's place; NULL likewise.
 Value *poly_copied(Builder *b, const Poly *poly, Map *values);
 /// Whether the value can be read in front of the operation.

@@ -11,6 +11,7 @@
 #include "autodiff/addresses/place.h"
 #include "autodiff/atomics/neighbours.h"
 #include "autodiff/atomics/picked.h"
+#include "autodiff/atomics/spread_lanes.h"
 #include "autodiff/atomics/taps.h"
 #include "autodiff/gathers/in_order.h"
 #include "autodiff/gathers/repeats.h"
@@ -449,6 +450,11 @@ void schedule_accumulations(Differentiation *state, Backward *result) {
     accumulations_unwrap(state);
     accumulations_take_last_rows(state);
     accumulations_join(state);
+    for (int i = 0; i < state->sweep.accumulations.count; i++) {
+        Accumulation *statement = &state->sweep.accumulations.items[i];
+        if (statement->op && !statement->is_running && !statement->is_program_sum)
+            statement->op = spread_lanes_sum(statement->op, state->backward);
+    }
     tile_orders_open(state->arena, state->backward);
     Places places = places_new(state->arena);
     FunctionAxes axes = backward_axes(state);

@@ -243,6 +243,11 @@ static bool join_masks(const JoinPair *pair, Builder *b, Value **mask) {
     Value *masks[2] = {access_mask(pair->additions[0]), access_mask(pair->additions[1])};
     *mask = masks[0];
     if (masks[0] == masks[1]) return true;
+    if (masks[0] && masks[1] && expressions_alike(masks[0], masks[1], NULL, NULL)) {
+        Map copies = map_new(pair->state->arena);
+        *mask = value_copied_behind(b, masks[0], &copies, pair->branch);
+        return *mask != NULL;
+    }
     bool is_alike = masks[0] && masks[1] && type_equal(masks[0]->type, masks[1]->type);
     Op *branch = op_append(b, OP_IF, pair->branch->operands, 1, 0);
     branch->range = pair->branch->range;
@@ -250,7 +255,7 @@ static bool join_masks(const JoinPair *pair, Builder *b, Value **mask) {
         Map copies = map_new(pair->state->arena);
         Builder inner = {.function = b->function, .region = op_add_region(b, branch)};
         inner.range = pair->additions[side]->range;
-        Value *copy = value_copied(&inner, masks[side], &copies);
+        Value *copy = value_copied_behind(&inner, masks[side], &copies, pair->branch);
         if (masks[side] && !copy) return false;
         if (!is_alike) copy = whole_mask(&inner, pair->additions[side], copy);
         if (!copy) return false;
@@ -268,7 +273,8 @@ static bool join(const JoinPair *pair, Accumulation *kept) {
                  .before = branch->next,
                  .range = kept->range};
     Map copies = map_new(pair->state->arena);
-    Value *address = value_copied(&b, pair->additions[0]->operands[0], &copies), *mask;
+    Value *address = value_copied_behind(&b, pair->additions[0]->operands[0], &copies, branch),
+          *mask;
     if (!address || !join_masks(pair, &b, &mask)) return false;
     Value *values[2] = {pair->additions[0]->operands[1], pair->additions[1]->operands[1]};
     Value *value = values[0];

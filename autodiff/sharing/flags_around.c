@@ -1,9 +1,12 @@
-// Statements of one gradient in; the conditions on constexpr parameters that divide them, or stand around their loops, out.
+// Statements of one gradient in; the conditions on constexpr parameters that divide them, stand around their loops, or choose their
+// places, out.
 #include "autodiff/sharing/flags_around.h"
 
 #include <string.h>
 
+#include "analysis/addresses/affine.h"
 #include "analysis/ir/loops.h"
+#include "autodiff/rewrite/copying.h"
 
 enum { DEEPEST_CONDITION = 8 };
 
@@ -35,7 +38,9 @@ static void note_condition(Differentiation *state, const Value *condition, int d
         for (int side = 0; side < 2; side++) {
             const Parameter *compared = flag_of(state, op->operands[side]);
             const Constant *value = op->operands[1 - side]->constant;
-            if (compared && value && value->kind == CONSTANT_STRING) note(state, compared, value);
+            bool is_value =
+                value && (value->kind == CONSTANT_STRING || value->kind == CONSTANT_INT);
+            if (compared && is_value) note(state, compared, value);
         }
     }
 }
@@ -48,18 +53,42 @@ static const Region *side_of(const Op *branch, const Op *op) {
     return NULL;
 }
 
+/// Those around the statement of this index.
+static void note_around(Differentiation *state, const Accumulation *group, int count, int index) {
+    bool has_loop = false;
+    for (const Region *region = group[index].op->parent; region && region->parent;
+         region = region->parent->parent) {
+        const Op *around = region->parent;
+        has_loop = has_loop || op_is_loop(around->code);
+        if (around->code != OP_IF) continue;
+        bool divides = has_loop;
+        for (int k = 0; k < count; k++) divides = divides || side_of(around, group[k].op) != region;
+        if (divides) note_condition(state, around->operands[0], 0);
+    }
+}
+
+typedef struct ChosenPlaces {
+    Differentiation *state;
+    Map seen;
+} ChosenPlaces;
+
+/// Notes the conditions that choose what a value is made of.
+static bool visit_place(void *context, Value *value) {
+    ChosenPlaces *search = context;
+    const Op *op = value->op;
+    if (!op || value->constant || map_has_pointer(&search->seen, value)) return true;
+    map_set_pointer(&search->seen, value, search);
+    if (op->code == OP_IF || op->code == OP_WHERE)
+        note_condition(search->state, op->operands[0], 0);
+    return op_walk_captured(op, visit_place, search);
+}
+
 void flags_around_note(Differentiation *state, const Accumulation *group, int count) {
+    for (int i = 0; i < count; i++) note_around(state, group, count, i);
+    ChosenPlaces search = {state, map_new(state->arena)};
     for (int i = 0; i < count; i++) {
-        bool has_loop = false;
-        for (const Region *region = group[i].op->parent; region && region->parent;
-             region = region->parent->parent) {
-            const Op *around = region->parent;
-            has_loop = has_loop || op_is_loop(around->code);
-            if (around->code != OP_IF) continue;
-            bool divides = has_loop;
-            for (int k = 0; k < count; k++)
-                divides = divides || side_of(around, group[k].op) != region;
-            if (divides) note_condition(state, around->operands[0], 0);
-        }
+        const Access access = access_of(state->arena, group[i].op);
+        if (access.parameter && !access.offset.known)
+            visit_place(&search, group[i].op->operands[0]);
     }
 }

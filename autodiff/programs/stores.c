@@ -8,6 +8,7 @@
 #include "analysis/addresses/affine_axes.h"
 #include "analysis/build/build.h"
 #include "analysis/build/infer.h"
+#include "analysis/build/value_poly.h"
 #include "analysis/host/launch.h"
 #include "analysis/ir/walk.h"
 #include "analysis/launches/launch_least.h"
@@ -56,6 +57,43 @@ static bool digits_are_known_at(const Digits *digits, const Op *place) {
     return true;
 }
 
+typedef struct DividedId {
+    Arena *arena;
+    const Poly *number, *low;
+    const Poly *found;
+} DividedId;
+
+static bool visit_divisor(void *context, Op *op) {
+    DividedId *search = context;
+    if (op->code != OP_FLOORDIV || op->results[0]->type.rank) return true;
+    const Poly *above = value_poly(search->arena, op->operands[0]);
+    const Poly *below = value_poly(search->arena, op->operands[1]);
+    int64_t one;
+    if (!above || !below || !poly_equal(above, search->number)) return true;
+    const Poly *left = poly_divide_exact(search->arena, search->low, below);
+    bool is_proper =
+        left && poly_is_fixed(search->arena, below) && !(poly_is_constant(left, &one) && one == 1);
+    if (is_proper) search->found = below;
+    return true;
+}
+
+/// What the kernel divides a number by, and `low` is a multiple of: programs that differ by the remainder alone are not asked apart then.
+static const Poly *divisor_of(const Differentiation *state, Value *number, const Poly *low) {
+    DividedId search = {state->arena, value_poly(state->arena, number), low, NULL};
+    region_walk(state->primal->body, visit_divisor, &search);
+    return search.found;
+}
+
+/// Whether a number is below `low`.
+static Value *build_below(Differentiation *state, Builder *b, Value *number, const Poly *low) {
+    const Poly *divisor = divisor_of(state, number, low);
+    if (divisor) {
+        number = build_binary(b, OP_FLOORDIV, number, build_poly(b, divisor));
+        low = poly_divide_exact(state->arena, low, divisor);
+    }
+    return build_binary(b, OP_LT, number, build_poly(b, low));
+}
+
 /// The first of the programs that store the same, a condition at the store: the digits that its place lacks are 0.
 static Value *first_program(Differentiation *state, Op *store, Value *number, const Digits *missing,
                             int axis) {
@@ -75,7 +113,7 @@ static Value *first_program(Differentiation *state, Op *store, Value *number, co
         int64_t low;
         bool is_lowest = poly_is_constant(part->low, &low) && low == 1;
         Value *is_zero = is_lowest ? build_binary(&b, OP_EQ, digit, build_int(&b, 0))
-                                   : build_binary(&b, OP_LT, digit, build_poly(&b, part->low));
+                                   : build_below(state, &b, digit, part->low);
         first = first ? build_binary(&b, OP_AND, first, is_zero) : is_zero;
     }
     return first;

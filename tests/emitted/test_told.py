@@ -73,7 +73,9 @@ def in_chunks(q, g, starts=None):
 
 # a program may return early, where a flag and memory say so: the rest stands in both branches of the packed ones' flag
 RETURNING = (
-    CHUNKS.replace("    VARIABLE: tl.constexpr,\n", "    VARIABLE: tl.constexpr,\n    SOME: tl.constexpr,\n")
+    CHUNKS.replace(
+        "    VARIABLE: tl.constexpr,\n", "    VARIABLE: tl.constexpr,\n    SOME: tl.constexpr,\n"
+    )
     .replace(
         "        block = tl.load(chunks + block * 2 + 1)\n",
         "        if SOME and part < 0:\n            return\n        block = tl.load(chunks + block * 2 + 1)\n",
@@ -211,6 +213,31 @@ def test_programs_that_return_early_store_plainly(tmp_path: Path) -> None:
     module, said = backward(tmp_path, RETURNING, "--time-limit", "100")
     assert "gradients proved" in said
     assert "if not (SOME and part < 0):" in module
+    assert "tl.atomic_add" not in module
+
+
+def test_programs_that_return_early_sum_what_heads_share(tmp_path: Path) -> None:
+    """Of the programs that store alike, one stores; those that are asked do not differ by the heads that are summed."""
+    text = changed(
+        RETURNING,
+        ("    H: tl.constexpr,\n", "    H: tl.constexpr,\n    KEYS: tl.constexpr,\n"),
+        (
+            "    if VARIABLE:\n",
+            "    key = head // (H // KEYS)\n    if VARIABLE:\n",
+        ),
+        (
+            "        at = ((first + rows) * H + head)",
+            "        at = ((first + rows) * KEYS + key)",
+        ),
+        (
+            "    y = torch.empty_like(q)\n",
+            "    y = torch.empty(*g.shape, q.shape[-1], device=q.device)\n",
+        ),
+        ("B, H, D = 8, q.shape[-2], q.shape[-1]", "B, H, D = 8, g.shape[-1], q.shape[-1]"),
+        ("H=H, D=D", "H=H, KEYS=q.shape[-2], D=D"),
+    )
+    module, said = backward(tmp_path, text, "--time-limit", "100")
+    assert "gradients proved" in said
     assert "tl.atomic_add" not in module
 
 

@@ -65,6 +65,8 @@ typedef struct PlanConfiguration {
         is_launch;  // its numbers are what the launcher passes, all from the sizes of one tensor of its caller
     const void *site;  // the launch in the file that it is made from, or NULL
     bool is_passed;    // its numbers are what the launcher passes, from whatever sizes
+    bool
+        fits_object;  // some number and some tensor come out of one object (`ctx.n`, `ctx.saved_tensors`): sizes that it was made with, no choice
     const void *grid_source[PROGRAM_AXES];  // per axis, as of an argument
     bool has_grid_sources[PROGRAM_AXES];
 } PlanConfiguration;

@@ -190,6 +190,28 @@ static void note_sources(const HostLaunch *host, PlanConfiguration *configuratio
     }
 }
 
+/// How much of an input's name is that of the object which it is read off: 3 of "ctx.n"; 0 of an argument.
+static size_t object_name_size(const HostInput *input) {
+    const char *dot = strchr(input->name, '.');
+    return dot ? (size_t)(dot - input->name) : 0;
+}
+
+/// Whether one object gives the launch a whole number and a tensor.
+static bool has_numbers_beside_tensors(const HostLaunch *host) {
+    for (LIST_EACH(int, i, host->inputs)) {
+        const HostInput *number = host->inputs.items[i];
+        bool is_whole = number->kind == INPUT_INT || number->kind == INPUT_UNDECIDED;
+        size_t size = is_whole ? object_name_size(number) : 0;
+        for (int k = 0; size && k < host->inputs.count; k++) {
+            const HostInput *tensor = host->inputs.items[k];
+            if (tensor->kind == INPUT_TENSOR && object_name_size(tensor) == size &&
+                memcmp(tensor->name, number->name, size) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
 /// Of a tensor whose rank is a guess an inner stride may be 1 where it is none, so that its rows overlap.
 static void note_ranks(const HostLaunch *host, PlanConfiguration *configuration) {
     for (int i = 0; i < host->argument_count; i++) {
@@ -393,6 +415,7 @@ static void add_launch(Arena *arena, const SpecRequest *request, const Parameter
     filled.items[0].is_launch =
         filled.items[0].is_passed && !guesses_ranks(host) && launch_has_one_source(host, &source);
     note_sources(host, &filled.items[0]);
+    filled.items[0].fits_object = has_numbers_beside_tensors(host);
     LIST_PUSH(arena, all, filled.items[0]);
 }
 

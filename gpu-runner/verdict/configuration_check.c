@@ -205,7 +205,8 @@ static bool check_spread(Gradcheck *check, const PlanConfiguration *configuratio
     check->is_spreading = false;
     bool proved = !error && again.status == CHECK_PROVED;
     if (again.status == CHECK_FAILED || (!proved && result->status != CHECK_FAILED)) return false;
-    bool is_certain = is_launch && (has_shapes(configuration) || spread == SPREAD_CHOICES);
+    bool is_certain = is_launch && !configuration->fits_object &&
+                      (has_shapes(configuration) || spread == SPREAD_CHOICES);
     if (!proved || (result->status != CHECK_INVALID && is_certain)) {
         again = *result;
         // What was measured as wrong in a launch of the file is wrong, whatever explains it.

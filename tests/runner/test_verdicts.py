@@ -479,3 +479,46 @@ def test_lists_that_look_up_where_to_store_lead_to_different_places(tmp_path: Pa
     _, report = check(tmp_path, SELECTED_ROWS)
     (kernel,) = report["kernels"]
     assert kernel["status"] == "proved", kernel
+
+
+OF_AN_OBJECT = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def rows_kernel(q, t, d, out, stride_q, stride_t, stride_d, H: tl.constexpr, D: tl.constexpr, n, B: tl.constexpr):
+    row = tl.program_id(1) + tl.program_id(2) * H
+    start = tl.program_id(0) * B
+    rows = start + tl.arange(0, B)
+    cols = tl.arange(0, D)
+    x = tl.load(q + row * stride_q + rows[:, None] * D + cols[None, :])
+    shift = tl.load(t + row * stride_t + rows)
+    scale = tl.load(d + row * stride_d + rows)
+    tl.store(out + row * stride_q + rows[:, None] * D + cols[None, :], x * scale[:, None] + tl.exp(shift)[:, None] * n)
+
+
+class Rows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, q, t, n):
+        ctx.save_for_backward(q, t)
+        ctx.n = n
+        return q
+
+    @staticmethod
+    def backward(ctx, do):
+        q, t = ctx.saved_tensors
+        n = ctx.n
+        b, h, _, width = q.shape
+        d = torch.zeros((b, h, n), device=q.device)
+        out = torch.zeros_like(q)
+        rows_kernel[(triton.cdiv(n, 16), h, b)](q, t, d, out, q.stride(1), t.stride(1), d.stride(1), h, width, n, 16)
+        return out, None, None
+"""
+
+
+def test_numbers_and_tensors_of_one_object_fit_each_other(tmp_path: Path) -> None:
+    """`ctx.n` is a size of what `ctx` has saved, which nobody sees: another number than the tensors have is no launch of the file."""
+    status, report = check(tmp_path, OF_AN_OBJECT)
+    (kernel,) = report["kernels"]
+    assert (status, kernel["status"]) == (0, "proved"), kernel

@@ -62,6 +62,11 @@ static void run_flags(void *context, Variant *variant) {
     variants_derive_flags(with->arena, with->kernel, with->options, variant);
 }
 
+static void run_without(void *context, Variant *variant) {
+    const FlagsAttempt *with = context;
+    variants_derive_without(with->arena, with->kernel, with->options, variant);
+}
+
 /// The kernel as a whole, else apart for the values of its flags.
 static Variant *derive_whole(Arena *arena, const Kernel *kernel, const Function *forward,
                              const BackwardOptions *options) {
@@ -77,8 +82,9 @@ static Variant *derive_whole(Arena *arena, const Kernel *kernel, const Function 
         variants_derive_apart(arena, kernel, &apart, variant);
     if (variant->result.status == BACKWARD_REFUSED)
         variants_derive_functions(arena, kernel, &apart, variant);
+    FlagsAttempt one = {arena, kernel, &apart};
     if (variant->result.status == BACKWARD_REFUSED)
-        variants_derive_without(arena, kernel, &apart, variant);
+        variant_attempt(arena, run_without, &one, variant);
     variants_derive_kinds(arena, kernel, options, variant);
     return variant;
 }

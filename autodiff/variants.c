@@ -578,9 +578,10 @@ bool variant_derive_with(Arena *arena, const Kernel *kernel, const BackwardOptio
     return !has_error(&found);
 }
 
-/// The kernel with the flag at one value.
-static void derive_flag(Arena *arena, const Kernel *kernel, const BackwardOptions *options,
-                        const Parameter *flag, bool is_set, Variant *variant) {
+/// The kernel with the flag at one value: the forward that was derived.
+static const Function *derive_flag(Arena *arena, const Kernel *kernel,
+                                   const BackwardOptions *options, const Parameter *flag,
+                                   bool is_set, Variant *variant) {
     Binding binding = {.name = str_from(flag->name),
                        .constant = constant_new(arena, constant_of_bool(is_set))};
     Diagnostics found = {.arena = arena};
@@ -590,6 +591,7 @@ static void derive_flag(Arena *arena, const Kernel *kernel, const BackwardOption
     variant_derive(arena, kernel, own, options, variant);
     if (variant->result.status == BACKWARD_REFUSED && !variant->is_bits)
         variants_derive_bound(arena, kernel, own, options, &binding, 1, variant);
+    return own;
 }
 
 /// Whether all launches of the file pass this one value of a flag.
@@ -622,10 +624,20 @@ void variants_derive_without(Arena *arena, const Kernel *kernel, const BackwardO
     for (LIST_EACH(int, i, list.flags)) {
         const Parameter *flag = list.flags.items[i];
         Variant sides[2];  // by whether it is set
+        const Function *lowered[2];
         for (int is_set = 0; is_set < 2; is_set++)
-            derive_flag(arena, kernel, options, flag, is_set == 1, &sides[is_set]);
+            lowered[is_set] =
+                derive_flag(arena, kernel, options, flag, is_set == 1, &sides[is_set]);
         bool both = sides[0].result.status == BACKWARD_DERIVED &&
                     sides[1].result.status == BACKWARD_DERIVED;
+        Variant whole;
+        if (both && !are_of_other_kinds(lowered[0], lowered[1]) &&
+            variants_merge(arena, kernel->function, (VariantChoice){flag, NULL, NULL},
+                           (const Variant *const[]){&sides[1], &sides[0]}, &whole)) {
+            *variant = whole;
+            return;
+        }
+        both = both && are_of_other_kinds(lowered[0], lowered[1]);
         for (int is_set = 0; is_set < 2; is_set++) {
             const Variant *other = &sides[1 - is_set];
             bool is_cause =

@@ -518,7 +518,7 @@ class Rows(torch.autograd.Function):
 
 
 def test_numbers_and_tensors_of_one_object_fit_each_other(tmp_path: Path) -> None:
-    """`ctx.n` is a size of what `ctx` has saved, which nobody sees: another number than the tensors have is no launch of the file."""
+    """`ctx.n` is a size of what `ctx` has saved, which nobody sees: another number is no launch."""
     status, report = check(tmp_path, OF_AN_OBJECT)
     (kernel,) = report["kernels"]
     assert (status, kernel["status"]) == (0, "proved"), kernel

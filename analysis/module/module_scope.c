@@ -328,6 +328,15 @@ static bool is_triton_itself(const ScopeEntry *written, const ScopeEntry *follow
            (str_is(followed->dotted, "triton") || str_is(followed->dotted, "triton.language"));
 }
 
+/// What `triton, tl = load_triton()` gives: nobody calls anything else so.
+static ScopeEntry returned_module(ScopeEntry entry, Str name) {
+    Str usual = usual_module(name);
+    bool is_returned = entry.kind == SCOPE_ASSIGNED && !entry.condition && entry.module &&
+                       !node_is_null(entry.node) &&
+                       text_contains(node_text(entry.module->source, entry.node), "(");
+    return is_returned && is_ours(usual) ? entry_external(usual) : entry;
+}
+
 static ScopeEntry resolve_at(Arena *arena, const Module *module, Str name, int depth) {
     if (depth > IMPORT_DEPTH_LIMIT) return (ScopeEntry){.kind = SCOPE_OPAQUE, .name = name};
     module_note_read(module, name);
@@ -348,7 +357,7 @@ static ScopeEntry resolve_at(Arena *arena, const Module *module, Str name, int d
         chosen = followed;
         rank = own;
     }
-    return rank == RANK_NEVER ? first : chosen;
+    return returned_module(rank == RANK_NEVER ? first : chosen, name);
 }
 
 ScopeEntry module_resolve(Arena *arena, const Module *module, Str name) {

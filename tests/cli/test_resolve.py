@@ -449,3 +449,24 @@ def test_a_gradient_through_an_installed_helper_is_proved(workspace: Workspace) 
     assert "1 forward kernel: 1 proved" in result.stdout, result.stdout
     written = workspace.tad("--backward", "kernels/main.py", "--no-proof")
     assert "from ops.core import twice" in written.stdout
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "triton, tl = load()",
+        "triton = load()[0]\ntl = load()[1]",
+        'triton, tl = pytest.importorskip("triton"), pytest.importorskip("triton.language")',
+        'triton = pytest.importorskip("triton")\ntl = pytest.importorskip("triton.language")',
+    ],
+)
+def test_modules_that_a_function_returns(workspace: Workspace, given: str) -> None:
+    imports = "import pytest\n\n\ndef load():\n    import triton\n    import triton.language as tl\n\n    return triton, tl\n\n\n"
+    kernel = (
+        caller("")
+        .replace(HEADER.rstrip("\n"), imports + given)
+        .replace("twice(x, 3)", "tl.exp(x, 3, 4)")
+    )
+    workspace.write({"main.py": kernel})
+    result = workspace.tad("--check", "main.py", "-f", "json")
+    assert result.names == ["wrong-argument"], result.stdout

@@ -461,7 +461,8 @@ def test_a_gradient_through_an_installed_helper_is_proved(workspace: Workspace) 
     ],
 )
 def test_modules_that_a_function_returns(workspace: Workspace, given: str) -> None:
-    imports = "import pytest\n\n\ndef load():\n    import triton\n    import triton.language as tl\n\n    return triton, tl\n\n\n"
+    body = "    import triton\n    import triton.language as tl\n\n    return triton, tl\n\n\n"
+    imports = f"import pytest\n\n\ndef load():\n{body}"
     kernel = (
         caller("")
         .replace(HEADER.rstrip("\n"), imports + given)

@@ -64,6 +64,12 @@ static bool limit(LimitSearch *search, Value *value, const Poly *bound, bool is_
                    !is_below);
 }
 
+/// Whether a number is the least that a digit is.
+static bool is_first(const LimitSearch *search, Value *value, const Poly *number) {
+    const Poly *shift;
+    return place_of(search, value, &shift) >= 0 && poly_equal(number, shift);
+}
+
 static bool read_comparison(LimitSearch *search, const Op *op, bool is_denied) {
     Arena *arena = search->sum->arena;
     const DigitFinder *finder = &search->sum->search;
@@ -76,9 +82,13 @@ static bool read_comparison(LimitSearch *search, const Op *op, bool is_denied) {
         bound = digit_fixed_number(finder, op->operands[0]);
     }
     if (!bound) return false;
-    if (op->code == OP_EQ)
-        return !is_denied && limit(search, value, bound, false) &&
-               limit(search, value, poly_add(arena, bound, one), true);
+    if (op->code == OP_EQ || op->code == OP_NE) {
+        bool is_equal = (op->code == OP_EQ) != is_denied;
+        return is_equal ? limit(search, value, bound, false) &&
+                              limit(search, value, poly_add(arena, bound, one), true)
+                        : is_first(search, value, bound) &&
+                              limit(search, value, poly_add(arena, bound, one), false);
+    }
     bool is_less = op->code == OP_LT || op->code == OP_LE,
          has_bound = op->code == OP_LE || op->code == OP_GE;
     if (!is_less && op->code != OP_GT && op->code != OP_GE) return false;

@@ -90,6 +90,13 @@ static bool find_places(const DigitSum *sum, DigitPlaces *places) {
     return digit_places_add(sum->arena, sum->digits, sum->count, places);
 }
 
+/// The same with the smallest digits, which the address may leave out: where the mask leaves one number of them, nothing is missing.
+static bool find_all_places(const DigitSum *sum, DigitPlaces *places) {
+    *places = (DigitPlaces){.count = 0};
+    return digit_places_bound(sum->arena, places, one(sum->arena)) &&
+           digit_places_add(sum->arena, sum->digits, sum->count, places);
+}
+
 /// Each digit as far as the mask leaves it. One that is a single number moves the address by nothing more, and goes.
 static void keep_within(Arena *arena, DigitPlaces *places, const DigitLimits *limits) {
     int count = places->count;
@@ -228,7 +235,7 @@ static bool add_distance(Arena *arena, DigitPlaces *places, const Poly *distance
 bool digits_are_private(Arena *arena, const FunctionAxes *around, Op *access) {
     DigitSum sum;
     DigitPlaces places;
-    if (!find_sum(arena, access, &sum) || !find_places(&sum, &places) ||
+    if (!find_sum(arena, access, &sum) || !find_all_places(&sum, &places) ||
         !counts_elements(arena, around, access, &sum))
         return false;
     const DigitLimits limits = digit_limits_of(&sum, &places, access);
@@ -272,7 +279,7 @@ DigitsByMask digits_by_mask(Arena *arena, Op *access) {
     DigitSum sum;
     DigitPlaces places;
     DigitsByMask found = {.count = -1};
-    if (!find_sum(arena, access, &sum) || !find_places(&sum, &places)) return found;
+    if (!find_sum(arena, access, &sum) || !find_all_places(&sum, &places)) return found;
     const DigitLimits limits = digit_limits_of(&sum, &places, access);
     found = (DigitsByMask){.count = places.count,
                            .base = sum.base,

@@ -331,8 +331,46 @@ Straightened access_straightened(Arena *arena, Op *access) {
 typedef struct ShiftedNumber {
     Value *whole;  // with the shift
     Value *plain;
+    Value *program;  // the id that it is, or whose blocks of lanes it counts; NULL: lanes alone
+    int lane;        // along which it counts, in `whole`; -1: none
     const Poly *weight;
 } ShiftedNumber;
+
+/// Whether a value is a program's number, or one that counts the lanes along one dimension, of all programs along an axis or of each.
+static bool is_counted(const Straightening *work, Value *value, ShiftedNumber *found) {
+    Arena *arena = work->arena;
+    const Affine form = affine_by(work->former, value);
+    int64_t one;
+    found->lane = -1;
+    found->program = without_form(value);
+    if (value_is_program_id(found->program, -1)) return true;
+    if (!form.known || form.wrapped) return false;
+    for (int i = 0; i < form.rank; i++) {
+        if (poly_is_zero(form.lane[i])) continue;
+        if (found->lane >= 0 || !poly_is_constant(form.lane[i], &one) || one != 1) return false;
+        found->lane = i;
+    }
+    const Poly *block = found->lane >= 0 ? value->type.dims[found->lane] : NULL;
+    found->program = NULL;
+    if (!block || poly_is_zero(form.base)) return block != NULL;
+    for (int i = 0; i < form.base->terms[0].atom_count; i++)
+        if (value_is_program_id(form.base->terms[0].atoms[i], -1))
+            found->program = form.base->terms[0].atoms[i];
+    return found->program &&
+           poly_equal(form.base, poly_multiply(arena, poly_atom(arena, found->program), block));
+}
+
+/// Whether a shift is the same for all that the number counts.
+static bool is_even_along(Straightening *work, Value *shift, const ShiftedNumber *number,
+                          int rank) {
+    int64_t one;
+    while (shift->op && shift->op->code == OP_BROADCAST_TO) shift = shift->op->operands[0];
+    const int at = number->lane - (rank - shift->type.rank);
+    const Poly *dim = number->lane >= 0 && at >= 0 ? shift->type.dims[at] : NULL;
+    bool is_row = number->lane < 0 || at < 0 || (dim && poly_is_constant(dim, &one) && one == 1);
+    return is_row &&
+           (!number->program || !value_depends_on_axis(work->arena, shift, number->program));
+}
 
 /// Whether a value is a number and a shift that others decide: programs along another axis, lanes along another dimension.
 static bool is_shifted(Straightening *work, Value *value, ShiftedNumber *found) {
@@ -341,12 +379,13 @@ static bool is_shifted(Straightening *work, Value *value, ShiftedNumber *found) 
         return false;
     for (int side = 0; side < (op->code == OP_ADD ? 2 : 1); side++) {
         Value *plain = op->operands[side], *shift = op->operands[1 - side];
-        bool is_number = value_is_program_id(without_form(plain), -1);
-        work->steps = 0;
-        if (!is_number || fixed_number(work, shift) || plain->type.rank != value->type.rank ||
-            share_sources(work, shift, plain))
+        ShiftedNumber number = {.whole = value, .plain = plain};
+        if (fixed_number(work, shift) || plain->type.rank != value->type.rank ||
+            !is_counted(work, plain, &number) ||
+            !is_even_along(work, shift, &number, value->type.rank))
             continue;
-        *found = (ShiftedNumber){.whole = value, .plain = plain};
+        if (affine_by(work->former, shift).known && number.lane >= 0) continue;  // lanes of a tile
+        *found = number;
         return true;
     }
     return false;
@@ -396,17 +435,55 @@ static bool is_within(const Straightening *work, const Affine *form, const Poly 
     return !poly_equal(step, weight) && poly_divide_exact(work->arena, weight, step);
 }
 
-/// Whether all else that the address moves by are steps within those of the shifted number: a shift of that is no shift of anything else.
-static bool is_outermost(const Straightening *work, Op *plain, const ShiftedNumber *shifted) {
+/// The number of the launch that the mask keeps a value from 0 on below; NULL: it does not.
+static const Poly *bound_of_mask(const Straightening *work, const Value *mask, const Value *whole,
+                                 bool *is_from_zero) {
+    const Op *op = mask ? mask->op : NULL;
+    int64_t least;
+    if (!op) return NULL;
+    if (op->code == OP_AND) {
+        const Poly *left = bound_of_mask(work, op->operands[0], whole, is_from_zero),
+                   *right = bound_of_mask(work, op->operands[1], whole, is_from_zero);
+        return left ? left : right;
+    }
+    if (op->code == OP_BROADCAST_TO || op->code == OP_EXPAND_DIMS)
+        return bound_of_mask(work, op->operands[0], whole, is_from_zero);
+    if (op->operand_count != 2 || op->operands[0] != whole) return NULL;
+    if (op->code == OP_GE && value_is_int(op->operands[1], &least) && least >= 0)
+        *is_from_zero = true;
+    return op->code == OP_LT ? fixed_number(work, op->operands[1]) : NULL;
+}
+
+/// Whether a step is one of a dimension around that of the shifted number, which the mask keeps the number within.
+static bool is_around(const Straightening *work, const Poly *step, const ShiftedNumber *shifted) {
+    bool is_from_zero = false;
+    const Poly *bound =
+        bound_of_mask(work, access_mask(work->access), shifted->whole, &is_from_zero);
+    const Poly *all =
+        bound && is_from_zero ? poly_multiply(work->arena, shifted->weight, bound) : NULL;
+    return all && poly_divide_exact(work->arena, step, all);
+}
+
+/// Whether all else that the address moves by are steps within those of the shifted number, or around all that it may be: a shift of that is
+/// no shift of anything else.
+static bool is_apart_from_others(const Straightening *work, Op *plain,
+                                 const ShiftedNumber *shifted) {
     Arena *arena = work->arena;
     const Affine form = access_of(arena, plain).offset;
-    Value *id = without_form(shifted->plain);
-    const Poly *own, *rest;
-    if (!form.known || form.wrapped || !poly_split(arena, form.base, id, &own, &rest) ||
-        !poly_equal(own, shifted->weight) || poly_depends_on_axis(arena, rest, id))
+    const Poly *own = poly_constant(arena, 0), *rest = form.base, *block = shifted->weight;
+    if (!form.known || form.wrapped || shifted->lane >= form.rank) return false;
+    if (shifted->lane >= 0)
+        block = poly_multiply(arena, shifted->weight, shifted->plain->type.dims[shifted->lane]);
+    if (shifted->program &&
+        (!poly_split(arena, form.base, shifted->program, &own, &rest) || !poly_equal(own, block) ||
+         poly_depends_on_axis(arena, rest, shifted->program)))
         return false;
-    for (int i = 0; i < form.rank; i++)
-        if (!is_within(work, &form, form.lane[i], shifted->weight)) return false;
+    for (int i = 0; i < form.rank; i++) {
+        bool is_own = i == shifted->lane && poly_equal(form.lane[i], shifted->weight);
+        if (!is_own && !is_within(work, &form, form.lane[i], shifted->weight) &&
+            !is_around(work, form.lane[i], shifted))
+            return false;
+    }
     for (int t = 0; t < rest->count; t++) {
         const Poly *step = poly_constant(arena, rest->terms[t].coefficient);
         bool moves = false;
@@ -417,7 +494,9 @@ static bool is_outermost(const Straightening *work, Op *plain, const ShiftedNumb
             else
                 moves = true;
         }
-        if (moves && !is_within(work, &form, step, shifted->weight)) return false;
+        if (moves && !is_within(work, &form, step, shifted->weight) &&
+            !is_around(work, step, shifted))
+            return false;
     }
     return true;
 }
@@ -432,7 +511,7 @@ Op *access_unshifted(Arena *arena, Op *access, ShiftedBy *by) {
         return NULL;
     work.turned[work.count] = shifted.whole;
     work.plain[work.count++] = shifted.plain;
-    if (by) *by = (ShiftedBy){shifted.whole, without_form(shifted.plain)};
+    if (by) *by = (ShiftedBy){shifted.whole, shifted.lane < 0 ? shifted.program : NULL};
     Op *plain = straight_access(&work);
-    return plain && is_outermost(&work, plain, &shifted) ? plain : NULL;
+    return plain && is_apart_from_others(&work, plain, &shifted) ? plain : NULL;
 }

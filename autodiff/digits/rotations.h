@@ -21,13 +21,15 @@ typedef struct Straightened {
 /// not vary with it.
 Straightened access_straightened(Arena *arena, Op *access);
 
-/// A program's number in an address, `program + shift`.
+/// A number in an address, `program + shift`, or one that counts lanes.
 typedef struct ShiftedBy {
-    Value *whole, *program;
+    Value *whole;
+    Value *program;  // NULL: it counts lanes
 } ShiftedBy;
 
-/// A copy of the access without what is added to a program's number in its address, where the programs along other axes decide that (`(t +
-/// step) * C + c` of a `step` that depends on `c`), and all else that the address moves by are steps within those of that number. Programs
+/// A copy of the access without what is added to a program's number in its address, or to what counts the lanes along one dimension, where
+/// programs along other axes or other lanes decide that (`(t + step) * C + c` of a `step` that depends on `c`), and all else that the
+/// address moves by are steps within those of that number, or around all that the mask lets it be. Programs and lanes
 /// that have all else in common have one shift, and those that have not are apart: so two meet in the one if and only if they do in the
 /// other. NULL where there is no such number. `by`, or NULL: what it is.
 Op *access_unshifted(Arena *arena, Op *access, ShiftedBy *by);

@@ -54,10 +54,22 @@ static bool add_digit_range(const StoredSearch *coverage, const DigitStep *step,
                             ElementRanges *cover) {
     Arena *arena = coverage->arena;
     const char *length = all;
+    int64_t first_number = 0, end_number, extent;
+    const Poly *end = step->end ? step->end : step->extent;
+    if (step->extent && (step->end || step->first) && poly_is_constant(end, &end_number) &&
+        poly_is_constant(step->extent, &extent) && end_number <= extent &&
+        (!step->first || poly_is_constant(step->first, &first_number)) && first_number >= 0 &&
+        first_number <= end_number) {
+        const Poly *first = poly_constant(arena, first_number);
+        cover->base = poly_add(arena, cover->base, poly_multiply(arena, step->weight, first));
+        long long left = (long long)(end_number - first_number);
+        return left == 1 || add_range(cover, poly_text(coverage, step->weight),
+                                      arena_printf(arena, "%lld", left));
+    }
     if (step->end) {
-        const char *end = poly_text(coverage, step->end);
-        if (!end || !all) return false;
-        length = strcmp(end, all) ? arena_printf(arena, "min(%s, %s)", all, end) : all;
+        const char *text = poly_text(coverage, step->end);
+        if (!text || !all) return false;
+        length = strcmp(text, all) ? arena_printf(arena, "min(%s, %s)", all, text) : all;
     }
     if (step->first) {
         const char *first = factor_text(coverage, step->first);

@@ -37,10 +37,34 @@ static PartBound bound_of(Arena *arena, const Value *part) {
         is_denied = true;
         op = op->operands[0]->op;
     }
-    if (!op || (op->code != OP_LT && op->code != OP_GE) || op->operands[1]->type.rank)
+    bool is_less = op && (op->code == OP_LT || op->code == OP_LE),
+         has_bound = op && (op->code == OP_LE || op->code == OP_GT);
+    if (!op || (!is_less && op->code != OP_GT && op->code != OP_GE) || op->operands[1]->type.rank ||
+        !dtype_is_integer(op->operands[0]->type.element))
         return (PartBound){0};
-    return (PartBound){op->operands[0], value_poly(arena, op->operands[1]),
-                       (op->code == OP_GE) != is_denied};
+    const Poly *bound = value_poly(arena, op->operands[1]);
+    if (has_bound) bound = poly_add(arena, bound, poly_constant(arena, 1));
+    return (PartBound){op->operands[0], bound, is_less == is_denied};
+}
+
+/// Whether a part says that a value is not a number.
+static bool is_unlike(const Value *part, const Value **value, const Value **number) {
+    const Op *op = part->op;
+    bool is_denied = op && op->code == OP_INVERT;
+    if (is_denied) op = op->operands[0]->op;
+    if (!op || op->code != (is_denied ? OP_EQ : OP_NE)) return false;
+    *value = op->operands[0];
+    *number = op->operands[1];
+    return true;
+}
+
+/// Whether two parts leave out the same number of a value.
+static bool are_unlike(Arena *arena, const Value *part, const Value *other) {
+    const Value *value, *number, *of, *known;
+    return is_unlike(part, &value, &number) && is_unlike(other, &of, &known) && value == of &&
+           !number->type.rank && !known->type.rank &&
+           poly_equal(value_poly(arena, (Value *)(uintptr_t)number),
+                      value_poly(arena, (Value *)(uintptr_t)known));
 }
 
 /// Whether it is a size that launches pass, 1 or more.
@@ -68,9 +92,34 @@ static bool is_never_negative(const Differentiation *state, const Poly *number) 
     return true;
 }
 
+/// Whether `value == number` says that a part holds.
+static bool follows_from_number(const Value *part, const Value *value, int64_t number) {
+    const Op *op = part->op;
+    int64_t bound;
+    bool is_denied = op && op->code == OP_INVERT;
+    if (is_denied) op = op->operands[0]->op;
+    if (!op || op->operand_count != 2 || op->operands[0] != value ||
+        !value_is_int(op->operands[1], &bound))
+        return false;
+    switch (op->code) {
+    case OP_LT: return (number < bound) != is_denied;
+    case OP_LE: return (number <= bound) != is_denied;
+    case OP_GT: return (number > bound) != is_denied;
+    case OP_GE: return (number >= bound) != is_denied;
+    case OP_EQ: return (number == bound) != is_denied;
+    case OP_NE: return (number != bound) != is_denied;
+    default: return false;
+    }
+}
+
 /// Whether `part` holds wherever `other` does.
 static bool is_implied(const Differentiation *state, const Value *part, const Value *other) {
-    if (part == other) return true;
+    const Op *equal = other->op && other->op->code == OP_EQ ? other->op : NULL;
+    int64_t number;
+    if (part == other || are_unlike(state->arena, part, other)) return true;
+    if (equal && value_is_int(equal->operands[1], &number) &&
+        follows_from_number(part, equal->operands[0], number))
+        return true;
     const PartBound own = bound_of(state->arena, part), given = bound_of(state->arena, other);
     if (!own.bound || !given.bound || own.value != given.value || own.is_above != given.is_above)
         return false;

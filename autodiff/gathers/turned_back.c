@@ -79,7 +79,7 @@ WholeStore gradient_find_turned_back(Differentiation *state) {
     bool is_set = state->options && state->options->wrapper == WRAPPER_AUTOGRAD;
     Op *store = is_set ? only_store(state->backward) : NULL;
     ShiftedBy by;
-    if (!store || !access_mask(store) || !access_unshifted(state->arena, store, &by))
+    if (!store || !access_mask(store) || !access_unshifted(state->arena, store, &by) || !by.program)
         return (WholeStore){0};
     Coordinate coordinate = {.axis = axis_of(by.program), .program = by.program};
     Builder b = {.function = state->backward,

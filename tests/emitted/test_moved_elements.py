@@ -360,3 +360,94 @@ def test_what_lies_between_may_be_another_program_s(tmp_path: Path) -> None:
     text = EVERY.replace("row * N + o * STEP", "row * N + o * STEP + tl.program_id(2)")
     path.write_text(HEAD + text.replace("triton.cdiv(NO, 4))]", "triton.cdiv(NO, 4), step)]"))
     assert "FILL" not in tad("--backward", "--no-proof", path).stdout
+
+
+# The same in tiles of tokens by channels.
+TOKENS = """@triton.jit
+def k(x_ptr, y_ptr, T, C, F, BT: tl.constexpr, BC: tl.constexpr):
+    b = tl.program_id(0)
+    t = tl.program_id(1) * BT + tl.arange(0, BT)
+    c = tl.program_id(2) * BC + tl.arange(0, BC)
+    by = tl.where(c < F, 1, tl.where(c < 2 * F, -1, 0))
+    at = t[:, None] + by[None, :]
+    inside = (t[:, None] < T) & (c[None, :] < C)
+    x = tl.load(x_ptr + (b * T + at) * C + c[None, :], mask=inside & {bounds}, other=0.0)
+    tl.store(y_ptr + (b * T + t[:, None]) * C + c[None, :], x, mask=inside)
+
+
+def run(x):
+    B, T, C = x.shape
+    y = torch.empty_like(x)
+    k[(B, triton.cdiv(T, 4), triton.cdiv(C, 4))](x, y, T, C, C // 4, BT=4, BC=4)
+    return y
+"""
+
+
+def test_tokens_that_channels_shift(tmp_path: Path, interpreter: Worker) -> None:
+    text = proved_module(tmp_path, HEAD + TOKENS.format(bounds="(at >= 0) & (at < T)"))
+    assert "atomic" not in text
+    forward = lambda x: frames(x[..., None])[..., 0]  # noqa: E731
+    x = np.arange(1, 2 * 6 * 9 + 1, dtype=float).reshape(2, 6, 9)
+    upstream = np.random.default_rng(9).uniform(-1, 1, x.shape)
+    found = call_function(
+        text, "run", [x], wrt=[0], grad_outputs=[upstream], worker=interpreter
+    ).gradients
+    want = np.zeros(x.size + 1)
+    np.add.at(want, forward(x).astype(int).ravel(), upstream.ravel())
+    np.testing.assert_allclose(found[0], want[1:].reshape(x.shape), rtol=1e-6)
+
+
+@pytest.mark.parametrize("bounds", ["(at < T)", "(at >= 0)", "(at >= 0) & (at < T + 1)"])
+def test_tokens_that_reach_into_another_batch(bounds: str, tmp_path: Path) -> None:
+    path = tmp_path / "kernels.py"
+    path.write_text(HEAD + TOKENS.format(bounds=bounds))
+    assert "tl.atomic_add(" in tad("--backward", "--no-proof", path).stdout
+
+
+BY_TURNS = """@triton.jit
+def k(a_ptr, b_ptr, y_ptr, n, B: tl.constexpr):
+    o = tl.program_id(0) * B + tl.arange(0, B)
+    m = o < 2 * n
+    a = tl.load(a_ptr + o // 2, mask=m & {first}, other=0.0)
+    b = tl.load(b_ptr + o // 2, mask=m & {second}, other=0.0)
+    tl.store(y_ptr + o, tl.where({first}, a, b), mask=m)
+
+
+def run(a, b):
+    y = torch.empty(a.shape[0], 2 * a.shape[1])
+    k[(triton.cdiv(2 * a.numel(), 8),)](a, b, y, a.numel(), B=8)
+    return y
+"""
+TURNS = [
+    ("(o % 2 == 0)", "(o % 2 == 1)"),
+    ("(o % 2 == 0)", "(o % 2 != 0)"),
+    ("(o % 2 < 1)", "(o % 2 > 0)"),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), TURNS)
+def test_elements_by_turns(first: str, second: str, tmp_path: Path, interpreter: Worker) -> None:
+    text = proved_module(tmp_path, HEAD + BY_TURNS.format(first=first, second=second))
+    assert (
+        "atomic" not in text
+        and text.count("stored=[(1, min(ctx.grid[0] * B, 2 * n) // max(2, 1))]") == 2
+    )
+    random = np.random.default_rng(10)
+    upstream = random.uniform(-1, 1, (3, 10))
+    found = call_function(
+        text,
+        "run",
+        [np.ones((3, 5)), np.ones((3, 5))],
+        wrt=[0, 1],
+        grad_outputs=[upstream],
+        worker=interpreter,
+    ).gradients
+    np.testing.assert_allclose(found[0], upstream[:, ::2], rtol=1e-6)
+    np.testing.assert_allclose(found[1], upstream[:, 1::2], rtol=1e-6)
+
+
+def test_both_turns_may_be_of_one_element(tmp_path: Path) -> None:
+    path = tmp_path / "kernels.py"
+    path.write_text(HEAD + BY_TURNS.format(first="(o % 2 < 2)", second="(o % 2 == 1)"))
+    text = tad("--backward", "--no-proof", path).stdout
+    assert "tl.atomic_add(da_ptr" in text and "tl.atomic_add(db_ptr" not in text

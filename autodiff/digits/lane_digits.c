@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/addresses/affine_axes.h"
+#include "analysis/build/value_poly.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/digits/digit_places.h"
 
@@ -18,7 +19,7 @@ typedef struct DividedLane {
     int count;
     Value *number;  // which is divided
     Value *
-        program;  // whose blocks of lanes that number counts, `program * BLOCK + lane`; NULL: it is the lane
+        counter;  // of the blocks of lanes that it counts through, `program * BLOCK + lane`; NULL: it is the lane
 } DividedLane;
 
 typedef struct LaneSum {
@@ -61,8 +62,20 @@ static bool add_form(LaneSum *sum, const Affine *form, const Poly *weight, const
     return true;
 }
 
-/// The id of the programs whose blocks of `size` lanes begin at `base`, or NULL.
-static Value *program_of_blocks(const LaneSum *sum, const Poly *base, const Poly *size) {
+/// The variable of a loop from 0 on in blocks of `size` lanes that begin at `base`, or NULL.
+static Value *loop_of_blocks(const LaneSum *sum, const Poly *base, const Poly *size) {
+    if (base->terms[0].atom_count != 1) return NULL;
+    Value *atom = base->terms[0].atoms[0];
+    if (!value_is_loop_variable(atom) || !poly_equal(base, poly_atom(sum->search.arena, atom)))
+        return NULL;
+    const Op *loop = atom->region->parent;
+    bool is_blocks = poly_is_zero(value_poly(sum->search.arena, loop->operands[0])) &&
+                     poly_equal(value_poly(sum->search.arena, loop->operands[2]), size);
+    return is_blocks ? atom : NULL;
+}
+
+/// The id of the programs whose blocks of `size` lanes begin at `base`, or the variable of a loop over such blocks; or NULL.
+static Value *counter_of_blocks(const LaneSum *sum, const Poly *base, const Poly *size) {
     Arena *arena = sum->search.arena;
     if (base->count != 1 || !size) return NULL;
     for (int i = 0; i < base->terms[0].atom_count; i++) {
@@ -71,7 +84,14 @@ static Value *program_of_blocks(const LaneSum *sum, const Poly *base, const Poly
         const Poly *blocks = poly_multiply(arena, poly_atom(arena, atom), size);
         return blocks && poly_equal(blocks, base) ? atom : NULL;
     }
-    return NULL;
+    return loop_of_blocks(sum, base, size);
+}
+
+/// Where the block of a counter begins.
+static const Poly *start_of_block(Arena *arena, Value *counter, const Poly *size) {
+    if (!counter) return poly_constant(arena, 0);
+    const Poly *number = poly_atom(arena, counter);
+    return value_is_loop_variable(counter) ? number : poly_multiply(arena, number, size);
 }
 
 /// The one lane that the number is, from 0 on, or that it counts over all programs; -1 for any other number.
@@ -87,12 +107,12 @@ static int lane_of(LaneSum *sum, Value *number, const int *axes) {
     }
     if (found < 0) return -1;
     bool is_lane = poly_is_zero(form.base);
-    Value *program = is_lane ? NULL : program_of_blocks(sum, form.base, number->type.dims[found]);
+    Value *counter = is_lane ? NULL : counter_of_blocks(sum, form.base, number->type.dims[found]);
     DividedLane *lane = &sum->lanes[axes[found]];
-    bool is_known = is_lane || program;
-    if (!is_known || (lane->number && lane->program != program)) return -1;
+    bool is_known = is_lane || counter;
+    if (!is_known || (lane->number && lane->counter != counter)) return -1;
     lane->number = number;
-    lane->program = program;
+    lane->counter = counter;
     return axes[found];
 }
 
@@ -178,9 +198,8 @@ static void end_top(const LaneSum *sum, Op *access, int lane, const Poly *low, i
                     DigitTile *tile, LaneDigits *found) {
     Arena *arena = sum->search.arena;
     const Poly *all = access->operands[0]->type.dims[lane];
-    Value *program = sum->lanes[lane].program;
-    const Poly *start =
-        program ? poly_multiply(arena, poly_atom(arena, program), all) : poly_constant(arena, 0);
+    Value *counter = sum->lanes[lane].counter;
+    const Poly *start = start_of_block(arena, counter, all);
     LaneBound bound = access_lane_bound(arena, access, lane);
     // An end that memory tells, or that programs have for themselves, says nothing of where another program's elements begin.
     if (bound.bound && poly_equal(bound.start, start) && poly_is_fixed(arena, bound.bound))
@@ -188,8 +207,8 @@ static void end_top(const LaneSum *sum, Op *access, int lane, const Poly *low, i
     if (tile->dims[dimension]) {
         found->tile[dimension] = all;
         found->low[dimension] = low;
-        found->program[dimension] = program;
-    } else if (all && !program) {
+        found->counter[dimension] = counter;
+    } else if (all && !counter) {
         tile->dims[dimension] = poly_divide_exact(arena, all, low);
     }
 }
@@ -235,28 +254,29 @@ static bool mask_is_extent(const Op *access, const LaneDigits *found) {
 
 /// Takes out of the base what blocks of programs move the address by, where the lane has that as well. False where it has not, or the address
 /// is made of these programs otherwise.
-static bool take_programs(LaneSum *sum, const Op *access) {
+static bool take_counters(LaneSum *sum, const Op *access) {
     Arena *arena = sum->search.arena;
     for (int i = 0; i < access->operands[0]->type.rank; i++) {
         const DividedLane *lane = &sum->lanes[i];
-        if (!lane->program) continue;
+        if (!lane->counter) continue;
         const Poly *weight = poly_constant(arena, 0), *by, *rest;
         for (int k = 0; k < lane->count; k++)
             if (!lane->digits[k].modulus &&
                 poly_equal(lane->digits[k].low, poly_constant(arena, 1)))
                 weight = lane->digits[k].weight;
-        weight = poly_multiply(arena, weight, access->operands[0]->type.dims[i]);
+        if (!value_is_loop_variable(lane->counter))
+            weight = poly_multiply(arena, weight, access->operands[0]->type.dims[i]);
         if (!weight) return false;
-        if (poly_mentions(sum->base, lane->program)) {
-            if (!poly_split(arena, sum->base, lane->program, &by, &rest) || !poly_equal(by, weight))
+        if (poly_mentions(sum->base, lane->counter)) {
+            if (!poly_split(arena, sum->base, lane->counter, &by, &rest) || !poly_equal(by, weight))
                 return false;
             sum->base = rest;
         } else if (!poly_is_zero(weight)) {
             return false;
         }
-        if (poly_depends_on_axis(arena, sum->base, lane->program)) return false;
+        if (poly_depends_on_axis(arena, sum->base, lane->counter)) return false;
         for (int k = 0; k < i; k++)
-            if (sum->lanes[k].program == lane->program) return false;
+            if (sum->lanes[k].counter == lane->counter) return false;
     }
     return true;
 }
@@ -288,7 +308,7 @@ LaneDigits access_by_lane_digits(Arena *arena, Op *access) {
     int axes[TYPE_MAX_RANK] = {0};
     for (int i = 0; i < rank; i++) axes[i] = i;
     if (!add_terms(sum, access->operands[0], poly_constant(arena, 1), axes) || !sum->parameter ||
-        !take_programs(sum, access))
+        !take_counters(sum, access))
         return none;
     DigitTile tile = {.rank = 0};
     LaneDigits found = none;
@@ -302,8 +322,14 @@ LaneDigits access_by_lane_digits(Arena *arena, Op *access) {
     return found;
 }
 
-bool lane_digits_count(const LaneDigits *apart, int program_axis) {
-    for (int i = 0; i < TYPE_MAX_RANK; i++)
-        if (apart->program[i] && value_is_program_id(apart->program[i], program_axis)) return true;
+bool lane_digits_count(const LaneDigits *apart, const Axis *axis) {
+    for (int i = 0; i < TYPE_MAX_RANK; i++) {
+        const Value *counter = apart->counter[i];
+        if (!counter) continue;
+        if (axis->is_program
+                ? value_is_program_id(counter, axis->program_axis)
+                : value_is_loop_variable(counter) && counter->region->parent == axis->loop)
+            return true;
+    }
     return false;
 }

@@ -13,18 +13,18 @@ typedef struct LaneDigits {
     const Poly
         *tile[TYPE_MAX_RANK];  // of a dimension that the mask ends: how many lanes the tile has,
     const Poly *low[TYPE_MAX_RANK];  // and how many of them are one digit; else NULL
-    Value *program
-        [TYPE_MAX_RANK];  // the id of the programs whose tiles are counted through; NULL: each tile for itself
+    Value *counter
+        [TYPE_MAX_RANK];  // the program's id or the loop's variable whose blocks are counted through; NULL: each tile for itself
 } LaneDigits;
 
 /// The access with lanes `i` whose quotients and remainders its address is made of (`i // (P * P)`, `i // P % P`, `i % P`) taken apart: a
 /// tile with a dimension for each digit, as long as there are such digits, the top one up to the bound that the mask sets on the lane.
 /// It touches what the access touches, and maybe more. So where no two lanes, iterations or programs meet in it, none do in the access.
-/// Lanes have to be `arange` from 0 on, or count through the tiles of programs along one axis (`program * BLOCK + i`) that are told apart by
-/// nothing else: these are one tile, up to the bound of the mask. `access.offset.known` is false where no lane is divided, its digits leave something of it out, or
-/// the launch does not say how many of the top ones there are.
+/// Lanes have to be `arange` from 0 on, or count through the tiles of programs along one axis (`program * BLOCK + i`), or of a loop from 0 on
+/// (`start + i`), that are told apart by nothing else: these are one tile, up to the bound of the mask. `access.offset.known` is false where
+/// no lane is divided, its digits leave something of it out, or the launch does not say how many of the top ones there are.
 LaneDigits access_by_lane_digits(Arena *arena, Op *access);
-/// Whether it counts through the tiles of the programs along that axis: two of these meet only where two lanes do.
-bool lane_digits_count(const LaneDigits *apart, int program_axis);
+/// Whether it counts through the tiles of an axis: two of its programs or iterations meet only where two lanes do.
+bool lane_digits_count(const LaneDigits *apart, const Axis *axis);
 
 #endif

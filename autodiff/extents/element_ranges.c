@@ -295,11 +295,23 @@ static bool add_turns(const StoredSearch *coverage, const Straightened *straight
 static const char *lanes_text(const StoredSearch *coverage, const LaneDigits *apart,
                               int dimension) {
     const Poly *lanes = apart->tile[dimension];
-    for (int axis = 0; axis < PROGRAM_AXES && lanes && apart->program[dimension]; axis++)
-        if (value_is_program_id(apart->program[dimension], axis))
+    for (int axis = 0; axis < PROGRAM_AXES && lanes && apart->counter[dimension]; axis++)
+        if (value_is_program_id(apart->counter[dimension], axis))
             lanes = poly_multiply(coverage->arena,
                                   poly_atom(coverage->arena, coverage->extents[axis]), lanes);
     return poly_text(coverage, lanes);
+}
+
+/// A loop over blocks of lanes that are counted through goes up to where the mask ends them.
+static bool take_blocks(StoredSearch *coverage, const LaneDigits *apart, int dimension) {
+    Arena *arena = coverage->arena;
+    const Value *counter = apart->counter[dimension];
+    const Poly *end = value_poly(arena, counter->region->parent->operands[1]),
+               *all = poly_multiply(arena, coverage->digits[coverage->lane + dimension].extent,
+                                    apart->low[dimension]);
+    for (int i = 0; i < coverage->count; i++)
+        if (coverage->digits[i].atom == counter) coverage->digits[i].is_taken = true;
+    return all && poly_equal(all, end);
 }
 
 /// Of a tile whose lanes are taken apart: what its mask leaves, as far as the tile reaches.
@@ -308,11 +320,15 @@ static bool end_lane_digits(StoredSearch *coverage, const LaneDigits *apart) {
         StoredDigit *digit = &coverage->digits[coverage->lane + i];
         const char *bound = poly_text(coverage, digit->extent);
         if (!apart->low[i]) continue;
+        if (apart->counter[i] && value_is_loop_variable(apart->counter[i])) {
+            if (!bound || !take_blocks(coverage, apart, i)) return false;
+            continue;
+        }
         const char *all = lanes_text(coverage, apart, i);
         const char *low = poly_text(coverage, apart->low[i]);
         if (!bound || !all || !low) return false;
         digit->extent = NULL;
-        const char *most = apart->program[i] ? "max" : "", *least = apart->program[i] ? ", 1" : "";
+        const char *most = apart->counter[i] ? "max" : "", *least = apart->counter[i] ? ", 1" : "";
         digit->count =
             arena_printf(coverage->arena, "min(%s, %s // %s(%s%s))", bound, all, most, low, least);
     }

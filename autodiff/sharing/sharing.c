@@ -209,10 +209,8 @@ static bool lane_digits_are_private(Differentiation *state, const SharingView *v
         !offset_lanes_are_apart(state->arena, access.op->operands[0]->type, &access))
         return false;
     int count = access_axes(state->arena, view->axes, &access, axes, dependence, ACCESS_MOST_AXES);
-    for (int i = 0; i < count; i++) {
-        bool is_counted = axes[i].is_program && lane_digits_count(&apart, axes[i].program_axis);
-        if (!is_counted && dependence[i] != AXIS_OWNED) return false;
-    }
+    for (int i = 0; i < count; i++)
+        if (dependence[i] != AXIS_OWNED && !lane_digits_count(&apart, &axes[i])) return false;
     return true;
 }
 

@@ -272,9 +272,11 @@ static void pass_fills(Differentiation *state) {
                                                         gradient_find_turned_back};
     for (int i = 0; i < 2 && !state->parts.fill; i++) {
         WholeStore found = finders[i](state);
-        if (found.whole &&
-            !fills_choose(state, arguments_so_far(state), found.own, found.whole, found.around))
-            op_remove(found.around);
+        if (!found.whole ||
+            fills_choose(state, arguments_so_far(state), found.own, found.whole, found.around))
+            continue;
+        while (found.own->previous != found.around) op_remove(found.own->previous);
+        op_remove(found.around);
     }
     function_clean(state->backward);
 }

@@ -59,12 +59,26 @@ static bool is_grid(Arena *arena, const ElementRanges *covers, int count,
     return true;
 }
 
+/// One store that begins at the first element where the launch has as many programs as the kernel takes for granted: rows from the last one on
+/// (`rows - 1 - program`). Else nothing is said.
+static bool begin_at_first(const StoredSearch *coverage, const ElementRanges *cover,
+                           ElementRanges *all) {
+    const char *text = poly_text(coverage, cover->base);
+    bool is_by_programs = false;
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        is_by_programs = is_by_programs || poly_mentions(cover->base, coverage->extents[axis]);
+    if (!text || !is_by_programs || cover->base->count < 2) return false;
+    *all = *cover;
+    return add_range(all, "0",
+                     arena_printf(coverage->arena, "max(1 - max(%s, -(%s)), 0)", text, text));
+}
+
 /// Stores side by side, at equal distances from 0 on, as one with a further range, or with two: the corners of a window.
 static bool join_covers(const StoredSearch *coverage, ElementRanges *covers, int count,
                         ElementRanges *all) {
     Arena *arena = coverage->arena;
     int first = cover_at(covers, count, poly_constant(arena, 0));
-    if (first < 0) return false;
+    if (first < 0) return count == 1 && begin_at_first(coverage, covers, all);
     *all = covers[first];
     for (int i = 0; i < count * count; i++) {
         int row = i % count, column = i / count;

@@ -451,3 +451,65 @@ def test_both_turns_may_be_of_one_element(tmp_path: Path) -> None:
     path.write_text(HEAD + BY_TURNS.format(first="(o % 2 < 2)", second="(o % 2 == 1)"))
     text = tad("--backward", "--no-proof", path).stdout
     assert "tl.atomic_add(da_ptr" in text and "tl.atomic_add(db_ptr" not in text
+
+
+UNPATCHED = """@triton.jit
+def k(tok, img, GH, GW, C, P: tl.constexpr, B: tl.constexpr):
+    row = tl.program_id(0)
+    H, W = GH * P, GW * P
+    y, bc = row % H, row // H
+    c, b = bc % C, bc // C
+    for start in range(0, W, B):
+        x = start + tl.arange(0, B)
+        patch = (b * GH + y // P) * GW + x // P
+        at = (patch * P * P + (y % P) * P + {column}) * C + c
+        tl.store(img + row * W + x, tl.load(tok + at, mask=x < W), mask=x < W)
+
+
+def run(tok, gh=2, gw=3, p=3):
+    n, _, E = tok.shape
+    C = E // (p * p)
+    img = torch.empty(n, C, gh * p, gw * p)
+    k[(n * C * gh * p,)](tok, img, gh, gw, C, P=p, B=4)
+    return img
+"""
+
+
+def test_columns_of_a_loop_that_are_divided(tmp_path: Path, interpreter: Worker) -> None:
+    text = proved_module(tmp_path, HEAD + UNPATCHED.format(column="x % P"))
+    assert "atomic" not in text and "(C, P)" in text
+    forward = lambda x: (  # noqa: E731
+        x.reshape(2, 2, 3, 3, 3, 4).transpose(0, 5, 1, 3, 2, 4).reshape(2, 4, 6, 9)
+    )
+    check_gradient(text, forward, np.ones((2, 6, 36)), interpreter)
+
+
+def test_columns_at_one_place_are_added_up(tmp_path: Path) -> None:
+    path = tmp_path / "kernels.py"
+    path.write_text(HEAD + UNPATCHED.format(column="x // P"))
+    assert "tl.atomic_add(" in tad("--backward", "--no-proof", path).stdout
+
+
+REVERSED = """@triton.jit
+def k(x_ptr, y_ptr, M, N, B: tl.constexpr):
+    row = tl.program_id(0)
+    c = tl.arange(0, B)
+    v = tl.load(x_ptr + (M - 1 - row) * N + c, mask=c < N)
+    tl.store(y_ptr + row * N + c, v, mask=c < N)
+
+
+def run(x, rows):
+    M, N = x.shape
+    y = torch.empty(rows, N)
+    k[(rows,)](x, y, M, N, B=triton.next_power_of_2(N))
+    return y
+"""
+
+
+@pytest.mark.parametrize("rows", [5, 3])
+def test_rows_from_the_last_one_on(rows: int, tmp_path: Path, interpreter: Worker) -> None:
+    """All rows are stored where there are as many programs; else those in front are 0."""
+    text = proved_module(tmp_path, HEAD + REVERSED)
+    stored = re.sub(r"\s+", "", text)
+    assert "(0,max(1-max(-ctx.grid[0]*N+M*N,-(-ctx.grid[0]*N+M*N)),0,),)" in stored
+    check_gradient(text, lambda x: x[::-1][:rows], np.ones((5, 6)), interpreter, rows)

@@ -13,23 +13,23 @@ enum {
     MOST_WRITTEN_OUT = 4  // turns of a loop that the compiler writes one by one
 };
 
-typedef struct Between {
+typedef struct RowGaps {
     Differentiation *state;
     Arena *arena;
     Op *store;
     Coordinate coordinate;
     const Poly *step;
     Value *scaled;  // the lanes' numbers times the step, in the address
-} Between;
+} RowGaps;
 
 /* ---- what the kernel is ---- */
 
-typedef struct StoreSearch {
+typedef struct OnlyStore {
     Op *store;
-} StoreSearch;
+} OnlyStore;
 
 static bool visit_op(void *context, Op *op) {
-    StoreSearch *search = context;
+    OnlyStore *search = context;
     int effects = op_rows[op->code].effects;
     if (op->region_count || (effects & (EFFECT_ATOMIC | EFFECT_ORDERED))) return false;
     if (!(effects & EFFECT_WRITES)) return true;
@@ -39,7 +39,7 @@ static bool visit_op(void *context, Op *op) {
 }
 
 Op *only_store(const Function *function) {
-    StoreSearch search = {NULL};
+    OnlyStore search = {NULL};
     return region_walk(function->body, visit_op, &search) ? search.store : NULL;
 }
 
@@ -51,14 +51,14 @@ static bool is_constexpr(const Poly *number) {
 }
 
 /// Whether a step is a small number that the compiler knows, and more than 1.
-static bool is_small_step(const Between *work, const Poly *step) {
+static bool is_small_step(const RowGaps *work, const Poly *step) {
     int64_t number;
     if (poly_is_constant(step, &number)) return number > 1 && number <= 32;
     return step->count == 1 && is_constexpr(step) && launches_pass_few(work->state, step);
 }
 
 /// Whether all that varies but the lanes and their programs moves the address by strides of the launch: it fills no gap between the elements.
-static bool others_have_strides(const Between *work, const Affine *form) {
+static bool others_have_strides(const RowGaps *work, const Affine *form) {
     for (int i = 0; i < form->rank; i++)
         if (i != work->coordinate.lane && !poly_is_zero(form->lane[i]) &&
             is_constexpr(form->lane[i]))
@@ -77,7 +77,7 @@ static bool others_have_strides(const Between *work, const Affine *form) {
     return true;
 }
 
-static bool find_coordinate(Between *work) {
+static bool find_coordinate(RowGaps *work) {
     const Affine form = access_of(work->arena, work->store).offset;
     const Type *tile = &work->store->operands[0]->type;
     Value *const *programs = function_axes(work->arena, work->state->backward).programs;
@@ -109,7 +109,7 @@ static Value *unspread(Value *value) {
 }
 
 /// The product of the lanes' numbers and the step, in the address; NULL where it is spelled otherwise.
-static Value *find_scaled(const Between *work, Value *value, int *left) {
+static Value *find_scaled(const RowGaps *work, Value *value, int *left) {
     const Op *op = value->op;
     if (!op || --*left < 0) return NULL;
     for (int i = 0; i < 2 && op->code == OP_MUL; i++)
@@ -127,7 +127,7 @@ static Value *find_scaled(const Between *work, Value *value, int *left) {
 /* ---- the new store ---- */
 
 /// `number < bound` of the lanes' numbers: the bound, else NULL.
-static Value *end_of(const Between *work, Value *condition) {
+static Value *end_of(const RowGaps *work, Value *condition) {
     const Op *op = unspread(condition)->op;
     bool is_end = op && op->code == OP_LT && op->operands[1]->type.rank == 0 &&
                   value_is_coordinate(work->arena, &work->coordinate, unspread(op->operands[0])) &&
@@ -136,7 +136,7 @@ static Value *end_of(const Between *work, Value *condition) {
 }
 
 /// The mask for elements: below what ends the lanes, and a whole number of steps from the first one. NULL where the lanes have no end.
-static Value *mask_of_elements(const Between *work, OtherReader *reader, Value *element,
+static Value *mask_of_elements(const RowGaps *work, OtherReader *reader, Value *element,
                                Value *is_read) {
     Builder *b = reader->builder;
     const int rank = work->store->operands[0]->type.rank;
@@ -160,7 +160,7 @@ static Value *mask_of_elements(const Between *work, OtherReader *reader, Value *
     return has_end && is_read ? conditions_both(b, mask, is_read) : NULL;
 }
 
-static Op *open_turns(const Between *work, Builder *b) {
+static Op *open_turns(const RowGaps *work, Builder *b) {
     int64_t count;
     bool is_static = poly_is_constant(work->step, &count) && count <= MOST_WRITTEN_OUT;
     Value *bounds[] = {build_int(b, 0), build_poly(b, work->step), build_int(b, 1)};
@@ -173,7 +173,7 @@ static Op *open_turns(const Between *work, Builder *b) {
     return loop;
 }
 
-static bool store_elements(const Between *work, Builder *inside, Value *turn) {
+static bool store_elements(const RowGaps *work, Builder *inside, Value *turn) {
     const Op *store = work->store;
     const int rank = store->operands[0]->type.rank;
     Value *step = build_poly(inside, work->step), *size = build_poly(inside, work->coordinate.size);
@@ -204,7 +204,7 @@ static bool store_elements(const Between *work, Builder *inside, Value *turn) {
 }
 
 WholeStore gradient_find_whole_rows(Differentiation *state) {
-    Between work = {.state = state, .arena = state->arena};
+    RowGaps work = {.state = state, .arena = state->arena};
     int left = MOST_COPIED;
     bool is_set = state->options && state->options->wrapper == WRAPPER_AUTOGRAD;
     work.store = is_set ? only_store(state->backward) : NULL;

@@ -37,12 +37,14 @@ struct Pick {
     const Poly *step;    // with a loop: columns from one of its numbers to the next
     Builder before;      // in front of `in_row`
     Map copies;
+    Value *guard;  // under which loads are brought; NULL: as they stand
     Value *label;  // the index
     Value *
         inside;  // whether the tiles of the row have it; NULL: always, by what is asked around the addition
     Value *alone;         // the element's address in front of `in_row`, where a branch has the row
     Value *value, *mask;  // of the addition, in front of `in_row` or in a branch there
     bool moves_branch;    // the branch around the addition comes in front of the row
+    bool is_asked_again;  // in place of that, the value is 0 where its branches are not taken
     int copied;
 };
 
@@ -50,21 +52,58 @@ struct Pick {
 
 static bool visit_known(void *context, Value *value) { return value_is_before(value, context); }
 
+/// A load that a branch had is made under what the branch asks.
+static void keep_load(Pick *pick, Op *load) {
+    Value *mask = access_mask(load), *guard = pick->guard;
+    int at_mask = op_parameter_index(OP_LOAD, STR("mask")),
+        at_other = op_parameter_index(OP_LOAD, STR("other"));
+    Builder b = {
+        .function = pick->function, .region = load->parent, .before = load, .range = load->range};
+    op_set_operand(load, at_mask, mask ? build_binary(&b, OP_AND, mask, guard) : guard);
+    if (!load->operands[at_other]) op_set_operand(load, at_other, build_float(&b, 0.0));
+}
+
+static Value *bring(Pick *pick, Value *value);
+
+static bool bring_captured(void *context, Value *value) {
+    Pick *pick = context;
+    Value *copy = bring(pick, value);
+    if (copy && copy != value) map_set_pointer(&pick->copies, value, copy);
+    return copy != NULL;
+}
+
+static bool visit_copied(void *context, Op *op) {
+    const Pick *pick = context;
+    return op->code == OP_YIELD || op->code == OP_IF || op_is_pure(op) ||
+           op_is_stable_load(pick->function, op);
+}
+
+static bool visit_load(void *context, Op *op) {
+    if (op->code == OP_LOAD) keep_load(context, op);
+    return true;
+}
+
+static bool can_be_copied(const Pick *pick, const Op *op) {
+    if (op->region_count && op->code != OP_IF) return false;
+    bool can = op->region_count || op_is_pure(op) || op_is_stable_load(pick->function, op);
+    for (int r = 0; r < op->region_count && can; r++)
+        can = region_walk(op->regions[r], visit_copied, (void *)(uintptr_t)pick);
+    return can;
+}
+
 /// The same value in front of the row; NULL where it is made of more than can be made again there.
 static Value *bring(Pick *pick, Value *value) {
     if (value_is_before(value, pick->in_row)) return value;
     Value *copy = map_get_pointer(&pick->copies, value);
     const Op *op = value->op;
-    if (copy || !op || op->region_count || pick->copied++ > MOST_COPIED) return copy;
-    if (!op_is_pure(op) && !op_is_stable_load(pick->function, op)) return NULL;
-    for (int i = 0; i < op->operand_count; i++) {
-        if (!op->operands[i]) continue;
-        Value *operand = bring(pick, op->operands[i]);
-        if (!operand) return NULL;
-        if (operand != op->operands[i]) map_set_pointer(&pick->copies, op->operands[i], operand);
-    }
+    if (copy || !op || pick->copied++ > MOST_COPIED) return copy;
+    if (!can_be_copied(pick, op) || !op_walk_captured(op, bring_captured, pick)) return NULL;
     op_clone(&pick->before, op, &pick->copies);
-    return map_get_pointer(&pick->copies, value);
+    copy = map_get_pointer(&pick->copies, value);
+    if (op->code == OP_LOAD && pick->guard) keep_load(pick, copy->op);
+    for (int r = 0; r < op->region_count && pick->guard; r++)
+        region_walk(copy->op->regions[r], visit_load, pick);
+    return copy;
 }
 
 static Value *bring_poly(Pick *pick, const Poly *poly) {
@@ -277,6 +316,37 @@ static bool visit_moved(void *context, Op *op) {
     return moves;
 }
 
+/// Where the branches around the addition need what comes of the row: what is added, or 0 where they are not taken, is chosen in front of
+/// the row. What they load is loaded there only where they are taken.
+static bool ask_again(Pick *pick) {
+    const Op *branches[MOST_PARTS];
+    bool is_else[MOST_PARTS];
+    int count = 0;
+    for (const Op *op = pick->addition; op != pick->in_addition; op = op->parent->parent) {
+        if (count == MOST_PARTS) return false;
+        branches[count] = op->parent->parent;
+        is_else[count] = op->parent == branches[count]->regions[1];
+        count++;
+    }
+    Builder *b = &pick->before;
+    Value *asked = NULL;
+    while (count--) {
+        Value *condition = bring(pick, branches[count]->operands[0]);
+        if (!condition) return false;
+        if (is_else[count]) condition = build_unary(b, OP_LOGICAL_NOT, condition);
+        asked = asked ? build_binary(b, OP_AND, asked, condition) : condition;
+        pick->guard = asked;
+    }
+    Value *mask = pick->mask;
+    pick->value = bring(pick, pick->value);
+    if (mask) pick->mask = bring(pick, mask);
+    pick->guard = NULL;
+    if (!pick->value || (mask && !pick->mask)) return false;
+    pick->value = build_ternary(b, OP_WHERE, asked, pick->value, build_float(b, 0.0));
+    pick->is_asked_again = true;
+    return true;
+}
+
 /// Whether what is added is known in front of the row, or can be made so.
 static bool find_value(Pick *pick) {
     Op *addition = pick->addition;
@@ -294,8 +364,9 @@ static bool find_value(Pick *pick) {
     Movable movable = {.pick = pick};
     for (int r = 0; r < pick->in_addition->region_count; r++)
         region_walk(pick->in_addition->regions[r], visit_moved, &movable);
-    pick->moves_branch = true;
-    return !movable.stays && op_walk_captured(pick->in_addition, visit_known, pick->in_row);
+    pick->moves_branch =
+        !movable.stays && op_walk_captured(pick->in_addition, visit_known, pick->in_row);
+    return pick->moves_branch || ask_again(pick);
 }
 
 static bool is_pair(const Accumulation *picked, const Accumulation *row) {
@@ -404,7 +475,7 @@ void pick_fold(Differentiation *state, Pick *pick) {
         value = build_ternary(&at, OP_WHERE, pick->mask, value, build_float(&at, 0.0));
     }
     if (!value->name) value->name = "dpicked";
-    value = out_of_branches(pick, value);
+    if (!pick->is_asked_again) value = out_of_branches(pick, value);
     if (pick->side >= 0) store_alone(pick, value);
     Value *elsewhere = build_float(b, 0.0);
     if (pick->inside) {

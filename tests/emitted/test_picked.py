@@ -34,6 +34,8 @@ ATOMICS = {
     "tiles_counted": 0,
     "whole_tiles_counted": 1,
     "every_other_tile": 1,
+    "less_a_shift": 0,
+    "weighed_in_the_branch": 1,
 }
 
 

@@ -273,3 +273,42 @@ def every_other_tile(x, labels, y, n, BLOCK: tl.constexpr):
         v = tl.load(x + row * n + cols, mask=cols < n, other=-float("inf"))
         total += tl.sum(tl.exp(v))
     tl.store(y + row, tl.log(total) - tl.load(x + row * n + tl.load(labels + row)))
+
+
+# what the branch adds to the shift comes of the row
+# tad: n=11, BLOCK=4, x=f32[3, n], shift=f32[3], labels=i32[3], y=f32[3], z=f32[3], first=5, ignored=-1, grid=(3,)
+@triton.jit
+def less_a_shift(x, shift, labels, y, z, n, first, ignored, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    label = tl.load(labels + row)
+    m = tl.load(shift + row)
+    if label == ignored or label < first or label >= first + n:
+        picked = 0.0
+    else:
+        picked = tl.load(x + row * n + label - first) - m
+    total = 0.0
+    for start in range(0, n, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        v = tl.load(x + row * n + cols, mask=cols < n, other=0.0)
+        total += tl.sum(tl.where(cols < n, tl.exp(v - m), 0.0))
+    tl.store(y + row, picked)
+    tl.store(z + row, total)
+
+
+# the same, times a weight that is there for labels of the row alone
+# tad: n=11, BLOCK=4, x=f32[3, n], shift=f32[3], w=f32[n], labels=i32[3], y=f32[3], z=f32[3], first=5, grid=(3,)
+@triton.jit
+def weighed_in_the_branch(x, shift, w, labels, y, z, n, first, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    label = tl.load(labels + row) - first
+    m = tl.load(shift + row)
+    picked = 0.0
+    if (label >= 0) & (label < n):
+        picked = (tl.load(x + row * n + label) - m) * tl.load(w + label)
+    total = 0.0
+    for start in range(0, n, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        v = tl.load(x + row * n + cols, mask=cols < n, other=0.0)
+        total += tl.sum(tl.where(cols < n, tl.exp(v - m), 0.0))
+    tl.store(y + row, picked)
+    tl.store(z + row, total)

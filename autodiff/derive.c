@@ -19,6 +19,7 @@
 #include "autodiff/plan/tile_size.h"
 #include "autodiff/primal/active_outputs.h"
 #include "autodiff/primal/shared_tiles.h"
+#include "autodiff/products/cut_masks.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/same_gradients.h"
 #include "autodiff/schedule/coverage.h"
@@ -145,6 +146,7 @@ static void variant_describe(Differentiation *state, const Kernel *kernel, Varia
     variant->launch.row = state->parts.row;
     programs_follow_rows(state->backward, &variant->launch);
     join_programs(state, kernel, &variant->launch);
+    function_branch_masks(state->backward);
     result->status = BACKWARD_DERIVED;
 }
 

@@ -84,21 +84,29 @@ static int64_t lanes(LaneSizes count, int64_t size) { return count.fixed + count
 LoopChoice choose_loop_tile(const LoopSizes *sizes, TileCard card) {
     enum { CHOICES = 4, ROWS_OF_FOUR_WARPS = 64, MOST_SUMS = 1 << 15 };
     enum { SUMS_OF_AN_OWNER = 3 << 13, SUMS_OF_A_STREAM = 1 << 14, MORE_WARPS = 8 };
-    // an owner's tile is as large as possible; what is loaded anew has as many stages as possible
+    // an owner's tile is as large as possible; what is loaded anew has as many stages as possible. Beside many rows an owner has few
+    // registers left, and a program of more warps may fill a multiprocessor alone
     static const int owned[CHOICES][2] = {{64, 3}, {64, 2}, {32, 3}, {32, 2}},
+                     owned_of_many[CHOICES][2] = {{64, 2}, {32, 2}, {64, 3}, {32, 3}},
                      streamed[CHOICES][2] = {{64, 3}, {32, 3}, {64, 2}, {32, 2}};
     int64_t most = sizes->is_owned ? SUMS_OF_AN_OWNER : SUMS_OF_A_STREAM,
             room = sizes->widths.widest <= sizes->widest ? card.shared_bytes : 0;
-    bool is_free = sizes->widths.count && divides_all(sizes, sizes->size);
-    for (int i = 0; i < CHOICES && is_free; i++) {
-        const int *choice = sizes->is_owned ? owned[i] : streamed[i];
-        int64_t sums = lanes(sizes->products, choice[0]),
-                used = lanes(sizes->kept, choice[0]) + choice[1] * lanes(sizes->loaded, choice[0]);
-        bool has_room = 2 * sizes->widths.widest * used <= room && sums <= MOST_SUMS;
-        bool is_large = sizes->rows > ROWS_OF_FOUR_WARPS && sums > most;
-        if (has_room && divides_all(sizes, choice[0]))
-            return (LoopChoice){choice[0], is_large ? MORE_WARPS : WARPS_UNASKED, choice[1]};
-    }
+    bool is_free = sizes->widths.count && divides_all(sizes, sizes->size),
+         has_many = sizes->rows > ROWS_OF_FOUR_WARPS;
+    int most_programs = 2, least_programs = has_many && !sizes->is_owned ? 1 : 2;
+    for (int programs = most_programs; programs >= least_programs && is_free; programs--)
+        for (int i = 0; i < CHOICES; i++) {
+            const int *choice = !sizes->is_owned ? streamed[i]
+                                : has_many       ? owned_of_many[i]
+                                                 : owned[i];
+            int64_t sums = lanes(sizes->products, choice[0]),
+                    used =
+                        lanes(sizes->kept, choice[0]) + choice[1] * lanes(sizes->loaded, choice[0]);
+            bool has_room = programs * sizes->widths.widest * used <= room && sums <= MOST_SUMS;
+            bool is_large = has_many && sums > most;
+            if (has_room && divides_all(sizes, choice[0]))
+                return (LoopChoice){choice[0], is_large ? MORE_WARPS : WARPS_UNASKED, choice[1]};
+        }
     int64_t longest = sizes->rows > sizes->size ? sizes->rows : sizes->size;
     LoopChoice same = {sizes->size, sizes->warps ? sizes->warps : WARPS_UNASKED,
                        sizes->stages ? sizes->stages : STAGES_UNASKED};

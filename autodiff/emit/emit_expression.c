@@ -1,6 +1,7 @@
 // One op, one Python expression: operators by the table's symbols, calls by its parameter names and defaults.
 #include "autodiff/emit/emit_expression.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -242,6 +243,14 @@ static bool is_default(const Value *value, Str default_text) {
     }
 }
 
+/// A float that Triton makes a float64 of where a function takes it, up to release 3.6: it is no normal float32.
+static bool is_float64_constant(const Value *value) {
+    const Constant *constant = value->constant;
+    if (!constant || constant->kind != CONSTANT_FLOAT) return false;
+    double size = fabs(constant->number);
+    return isfinite(size) && size != 0 && (size < FLT_MIN || size > FLT_MAX);
+}
+
 /// An argument; a compile-time integer where the operation wants a float is made one, as Triton does not.
 static const char *argument_text(Emitter *emitter, const Op *op, const Value *value) {
     bool is_tuple =
@@ -253,6 +262,12 @@ static const char *argument_text(Emitter *emitter, const Op *op, const Value *va
     }
     if (is_tuple) return tuple_text(emitter, value);
     const char *text = any(emitter, value);
+    if (op_rows[op->code].element == ELEMENT_PROMOTE && is_float64_constant(value)) {
+        DType element = op->results[0]->type.element;
+        if (!dtype_is_float(element)) element = dtype_of(DTYPE_FLOAT32);
+        return arena_printf(emitter->arena, "tl.full([], %s, %s)", text,
+                            dtype_text(emitter, element));
+    }
     bool is_integer =
         value->type.is_constexpr && !value->constant && !dtype_is_float(value->type.element);
     bool wants_float = op_rows[op->code].element == ELEMENT_FLOAT && value == op->operands[0];

@@ -12,6 +12,7 @@ import argparse
 import importlib.util
 import statistics
 import sys
+import types
 from pathlib import Path
 
 import torch
@@ -135,6 +136,10 @@ def main():
     options = parser.parse_args()
     # In place of this folder, whose kernels.py has the name of a package that the peers import.
     sys.path[0] = options.peers
+    for name in ("fla", "fla.modules"):  # without their __init__, which import parts of other packages
+        sys.modules[name] = types.ModuleType(name)
+        sys.modules[name].__version__ = "0"
+        sys.modules[name].__path__ = [str(Path(options.peers, *name.split(".")))]
     modules = {"derived": module(options.folder, "derived")}
     if options.before:
         modules["derived before"] = module(options.before, "before")

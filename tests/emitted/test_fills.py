@@ -168,3 +168,11 @@ def test_the_proof_looks_at_the_zeros(tmp_path: Path) -> None:
             assert answer["status"] == "failed" and said in json.dumps(answer), answer
     finally:
         runner.close()
+
+
+def test_a_store_that_is_not_chosen_leaves_nothing() -> None:
+    """A kernel may be tried with another store of its gradient; where it is not taken, nothing of it is left."""
+    style = Path(__file__).parents[2] / "bench" / "gpu" / "style" / "further.py"
+    done = tad("--backward", f"{style}:total_variation_kernel", "--no-proof")
+    backward = done.stdout[done.stdout.index("def total_variation_kernel_backward") :]
+    assert backward[: backward.index("\nclass ")].count("tl.store(") == 1

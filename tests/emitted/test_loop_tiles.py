@@ -91,12 +91,14 @@ def keys(rows: int, dim: int) -> dict:
 
 
 def test_the_tile_fits_twice() -> None:
+    """Beside 128 rows an owner has two stages, and a tile of a stream may fit once."""
     assert choose()(32, tensors(), **queries(64, 64)) == (64, 4, 3)
     assert choose()(32, tensors(), **queries(64, 128)) == (32, 4, 3)
     assert choose()(32, tensors(), **queries(128, 64)) == (64, 8, 3)
     assert choose()(32, tensors(), **keys(64, 64)) == (64, 4, 3)
     assert choose()(32, tensors(), **keys(64, 128)) == (64, 4, 2)
-    assert choose()(32, tensors(), **keys(128, 64)) == (64, 4, 3)
+    assert choose()(32, tensors(), **keys(128, 64)) == (64, 4, 2)
+    assert choose()(32, tensors(), **queries(128, 128)) == (64, 8, 3)
     assert choose()(64, tensors(), **keys(128, 128)) == (64, 8, 3)  # the forward's, with more warps
 
 

@@ -120,3 +120,24 @@ def test_online_softmax_in_one_pass(kernel: str, written: dict[Path, Path]) -> N
     assert loops
     assert not any(isinstance(n, ast.For) for loop in loops for n in ast.walk(loop) if n != loop)
     assert not any("tape" in a.arg for a in backward.args.args)
+
+
+def test_numbers_below_float32(tmp_path: Path) -> None:
+    """Up to Triton 3.6 a function makes a float64 of a number that is no normal float32: its type is written."""
+    source = tmp_path / "least.py"
+    source.write_text(
+        """import triton
+import triton.language as tl
+
+
+@triton.jit
+def least(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    lanes = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + lanes, mask=lanes < n, other=1.0).to(tl.float32)
+    tl.store(y_ptr + lanes, 1.0 / tl.maximum(x * x, 1e-40) + tl.maximum(x, 1e-30), mask=lanes < n)
+"""
+    )
+    text = tad("--backward", f"{source}:least", "--wrapper", "none").stdout
+    backward = text[text.index("def least_backward") :]
+    assert "tl.full([], 1e-40, tl.float32)" in backward
+    assert "tl.full([], 1e-30" not in backward

@@ -634,7 +634,7 @@ const HostValue *host_library_call(Host *host, Str name, const char *dotted, con
         const HostValue *const *items = NULL;
         int count = 0;
         if (!first) return host_sequence(host, NULL, 0);
-        if (first->kind == HOST_SEQUENCE) return first;
+        if (first->kind == HOST_SEQUENCE) return host_copy(host, first);
         return host_items(host, first, &items, &count) ? host_sequence(host, items, count) : NULL;
     }
     case LIBRARY_FOLD: return fold_call(host, (HostOperation)detail, call);

@@ -440,8 +440,8 @@ static const HostValue *comprehension(Host *host, HostFrame *frame, SyntaxNode n
     return host_sequence(host, state.items.items, state.items.count);
 }
 
-static const HostValue *container_method(Host *host, HostFrame *frame, const HostValue *self,
-                                         Str name, const HostCall *call, SyntaxNode node) {
+static const HostValue *container_method(Host *host, const HostValue *self, Str name,
+                                         const HostCall *call) {
     if (self->kind == HOST_DICTIONARY) {
         if (str_is(name, "get") && call->count >= 1) {
             Str key = STR("");
@@ -451,7 +451,8 @@ static const HostValue *container_method(Host *host, HostFrame *frame, const Hos
             return call->count > 1 ? call->items[1] : host_none(host);
         }
         if (str_is(name, "values")) return host_sequence(host, self->items, self->count);
-        if (str_is(name, "keys") || str_is(name, "copy")) return self;
+        if (str_is(name, "keys")) return self;
+        if (str_is(name, "copy")) return host_copy(host, self);
         if (str_is(name, "items")) {
             const HostValue **pairs = ARENA_ARRAY(host->arena, const HostValue *, self->count + 1);
             for (int i = 0; i < self->count; i++) {
@@ -467,14 +468,12 @@ static const HostValue *container_method(Host *host, HostFrame *frame, const Hos
             numel = host_apply(host, HOST_OP_MULTIPLY, numel, self->items[i]);
         return numel;
     }
-    SyntaxNode target = node_field(node_field(node, "function"), "object");
-    if (node_kind(target) == SYNTAX_IDENTIFIER &&
-        (str_is(name, "append") || str_is(name, "extend")) && self->kind == HOST_SEQUENCE &&
+    if ((str_is(name, "append") || str_is(name, "extend")) && self->kind == HOST_SEQUENCE &&
         call->count == 1) {
         const HostValue *more =
             str_is(name, "append") ? host_sequence(host, call->items, 1) : call->items[0];
         if (more->kind == HOST_SEQUENCE)
-            host_assign(host, frame, target, host_concatenated(host, self, more));
+            host_change(host, self, host_concatenated(host, self, more));
         return host_none(host);
     }
     if (str_is(name, "bit_length")) return host_apply(host, HOST_OP_BIT_LENGTH, self, NULL);
@@ -502,7 +501,7 @@ static const HostValue *method(Host *host, HostFrame *frame, SyntaxNode node, Sy
     if (host_is_tensor_like(self))
         result = host_tensor_method(host, self, host_as_tensor(host, self), name, &call);
     else
-        result = container_method(host, frame, self, name, &call, node);
+        result = container_method(host, self, name, &call);
     if (result) return result;
     host_note_written(self);
     host_note_written_by(&call);

@@ -25,7 +25,49 @@ HostFrame *host_frame(Host *host, HostFrame *outer, const Module *module) {
     frame->names = map_new(host->arena);
     frame->outer = outer;
     frame->module = module;
+    LIST_PUSH(host->arena, &host->frames, frame);
     return frame;
+}
+
+// ---- what is changed in place ----
+
+enum { MOST_FRAMES = 64 };  // the last of these, and those of modules
+
+static const HostValue *with_other(Host *host, const HostValue *container, const HostValue *old,
+                                   const HostValue *now) {
+    HostValue *copy = host_new(host, container->kind);
+    *copy = *container;
+    const HostValue **items = ARENA_ARRAY(host->arena, const HostValue *, container->count + 1);
+    for (int i = 0; i < container->count; i++)
+        items[i] = container->items[i] == old ? now : container->items[i];
+    copy->items = items;
+    return copy;
+}
+
+static bool has_item(const HostValue *container, const HostValue *item) {
+    bool holds = container->kind == HOST_SEQUENCE || container->kind == HOST_DICTIONARY;
+    for (int i = 0; holds && i < container->count; i++)
+        if (container->items[i] == item) return true;
+    return false;
+}
+
+static void change_in(Host *host, Map *names, const HostValue *old, const HostValue *now) {
+    for (int i = 0; i < names->count; i++) {
+        const HostValue *value = names->entries[i].value;
+        if (value == old)
+            names->entries[i].value = (void *)(uintptr_t)now;
+        else if (value && has_item(value, old))
+            names->entries[i].value = (void *)(uintptr_t)with_other(host, value, old, now);
+    }
+}
+
+void host_change(Host *host, const HostValue *old, const HostValue *now) {
+    for (int i = 0; i < host->frames.count; i++) {
+        HostFrame *frame = host->frames.items[i];
+        if (i + MOST_FRAMES < host->frames.count && !frame->is_global) continue;
+        change_in(host, &frame->names, old, now);
+    }
+    change_in(host, &host->attributes, old, now);
 }
 
 bool host_contains_site(const Host *host, const HostFrame *frame, SyntaxNode node) {
@@ -173,10 +215,9 @@ void host_assign(Host *host, HostFrame *frame, SyntaxNode target, const HostValu
         host_note_written(object);
         const HostValue *key = host_evaluate(host, frame, node_field(target, "subscript"));
         Str text = STR("");
-        if (object->kind == HOST_SEQUENCE && node_kind(holder) == SYNTAX_IDENTIFIER)
-            set_name(frame, node_text(source, holder), with_item(host, object, key, value));
-        if (object->kind != HOST_DICTIONARY || !host_key(host, key, &text) ||
-            node_kind(holder) != SYNTAX_IDENTIFIER)
+        if (object->kind == HOST_SEQUENCE)
+            host_change(host, object, with_item(host, object, key, value));
+        if (object->kind != HOST_DICTIONARY || !host_key(host, key, &text))
             break;  // elements of tensors are not followed
         HostValue *grown = host_new(host, HOST_DICTIONARY);
         Str *keys = ARENA_ARRAY(host->arena, Str, object->count + 1);
@@ -192,7 +233,7 @@ void host_assign(Host *host, HostFrame *frame, SyntaxNode target, const HostValu
         grown->keys = keys;
         grown->items = items;
         grown->count = count;
-        set_name(frame, node_text(source, holder), grown);
+        host_change(host, object, grown);
         break;
     }
     default: break;

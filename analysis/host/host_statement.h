@@ -11,6 +11,8 @@ HostFrame *host_module_frame(Host *host, const Module *module);
 HostFlow host_run_block(Host *host, HostFrame *frame, SyntaxNode block);
 HostFlow host_run_statement(Host *host, HostFrame *frame, SyntaxNode node);
 void host_assign(Host *host, HostFrame *frame, SyntaxNode target, const HostValue *value);
+/// A list or a dictionary was changed in place: whatever name, attribute or container has the old value has the new one.
+void host_change(Host *host, const HostValue *old, const HostValue *now);
 HostFrame *host_frame(Host *host, HostFrame *outer, const Module *module);
 bool host_contains_site(const Host *host, const HostFrame *frame, SyntaxNode node);
 /// Whether the kernel of the launch is chosen there, `kernel if flag else other`.

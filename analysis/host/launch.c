@@ -112,6 +112,7 @@ static void run_once(Host *host) {
     host->obstacle = NULL;
     for (int i = 0; i < host->inputs.count; i++) host->inputs.items[i]->tensor = NULL;
     host->modules = map_new(host->arena);
+    host->frames.count = 0;
     HostFrame *globals = host_module_frame(host, host->module);
     globals->is_on_path = true;
     host_run_block(host, globals, syntax_root(host->module->tree));

@@ -50,8 +50,9 @@ typedef struct Host {
     LIST(HostInput *) inputs;  // persist over the runs, with what was learnt about them
     int flag_count;
     // of one run
-    Map modules;     // Module -> its HostFrame of global names
-    Map attributes;  // "ctx.scale" -> value assigned
+    Map modules;               // Module -> its HostFrame of global names
+    LIST(HostFrame *) frames;  // all that were made, in their order
+    Map attributes;            // "ctx.scale" -> value assigned
     LIST(HostConstraint) constraints;
     int buffer_count;
     int older_buffers;  // those made before the innermost loop or function that holds the launch, which may run often

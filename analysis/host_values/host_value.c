@@ -79,6 +79,12 @@ const HostValue *host_sequence(Host *host, const HostValue *const *items, int co
     return value;
 }
 
+const HostValue *host_copy(Host *host, const HostValue *container) {
+    HostValue *copy = host_new(host, container->kind);
+    *copy = *container;
+    return copy;
+}
+
 static void refresh(HostValue *value) {
     value->is_concrete = host_compute(value, &value->constant);
 }

@@ -19,6 +19,8 @@ const HostValue *host_none(Host *host);
 const HostValue *host_object(Host *host, const char *name);
 /// A jit function by the name that the module has for it: an object, and a constant where a launch passes it.
 const HostValue *host_of_jit(Host *host, const FunctionDefinition *function, Str name);
+/// A container of its own with the same items.
+const HostValue *host_copy(Host *host, const HostValue *container);
 const HostValue *host_sequence(Host *host, const HostValue *const *items, int count);
 const HostValue *host_input_value(Host *host, HostInput *input);
 const HostValue *host_input_property(Host *host, HostKind kind, HostInput *input, int axis);

@@ -171,3 +171,47 @@ def test_what_is_computed_with_a_number_may_be_a_tensor(workspace: Workspace) ->
     shown = workspace.tad("--dump", "launches", "kernels.py").stdout
     assert shown.count("o_ptr = computed[x.shape[0], x.shape[1]]") == 3
     assert len(re.findall(r"factor = .*scale.*  # [0-9.]+\n", shown)) == 3
+
+
+IN_PLACE = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x_ptr, y_ptr, n, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr, D: tl.constexpr):
+    at = tl.program_id(0) * 16 + tl.arange(0, 16)
+    tl.store(y_ptr + at, tl.load(x_ptr + at, mask=at < n) * A * B * C * D, mask=at < n)
+
+
+def add(items, item):
+    items.append(item)
+
+
+def run(x):
+    y = torch.empty_like(x)
+    numbers = [3, 2]
+    alias = numbers
+    apart = list(numbers)
+    alias[0] = 5
+    add(alias, 9)
+    options = {"b": 3}
+    other, kept = options, options.copy()
+    other["b"] = 7
+    nested = [[11]]
+    inner = nested[0]
+    inner[0] = 13
+    k[(triton.cdiv(x.numel(), 16),)](
+        x, y, x.numel(), numbers[0] * 100 + len(numbers), options["b"], nested[0][0], apart[0] * 10 + kept["b"]
+    )
+    return y
+"""
+
+
+def test_what_is_changed_by_another_name(workspace: Workspace) -> None:
+    """A list has one value under all of its names, and its copy keeps the old one."""
+    workspace.write({"kernels.py": IN_PLACE})
+    shown = workspace.tad("--dump", "launches", "kernels.py").stdout
+    for line in ("A = 503", "B = 7", "C = 13", "D = 33"):
+        assert f"\n{line}\n" in shown, shown

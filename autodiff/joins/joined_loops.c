@@ -679,10 +679,21 @@ static void assert_multiple(Builder *b, const Multiple *multiple) {
                                multiple->of));
 }
 
+static void assert_equal(Builder *b, const Multiple *equal) {
+    Value *size = parameter_named(b->function, equal->size),
+          *of = parameter_named(b->function, equal->of);
+    if (!size || !of) return;
+    add_assertion(b, build_binary(b, OP_EQ, size, of),
+                  arena_printf(b->function->arena,
+                               "%s has to equal %s, as blocks are stored with their mirror images",
+                               equal->size, equal->of));
+}
+
 void joined_loops_assert(Differentiation *state) {
     Function *function = state->backward;
     Builder b = {.function = function, .region = function->body, .before = function->body->first};
     for (LIST_EACH(int, i, state->joins.values)) assert_values(&b, &state->joins.values.items[i]);
     for (LIST_EACH(int, i, state->joins.multiples))
         assert_multiple(&b, &state->joins.multiples.items[i]);
+    for (LIST_EACH(int, i, state->stores.equals)) assert_equal(&b, &state->stores.equals.items[i]);
 }

@@ -278,27 +278,72 @@ static bool are_alternatives(const Op *a, const Op *b) {
     return false;
 }
 
+/// The constexpr parameter that a tile's axis is as long as; NULL.
+static const char *size_along(const Function *function, const Value *tile, int axis) {
+    const Poly *dim = tile->type.dims[axis];
+    if (!dim || dim->count != 1 || dim->terms[0].coefficient != 1 || dim->terms[0].atom_count != 1)
+        return NULL;
+    for (int p = 0; p < function->parameter_count; p++)
+        if (function->parameters[p].value == dim->terms[0].atoms[0])
+            return function->parameters[p].name;
+    return NULL;
+}
+
+/// Whether programs alone tell two addresses apart: nothing is added to one of them that is not made of their numbers.
+static bool are_apart_by_programs(Arena *arena, const Access *a, const Access *b) {
+    const Poly *between = poly_subtract(arena, a->offset.base, b->offset.base);
+    for (int t = 0; t < between->count; t++) {
+        bool has_id = false;
+        for (int i = 0; i < between->terms[t].atom_count; i++)
+            has_id |= walk_from(between->terms[t].atoms[i], reads_any_id, 1, NULL) != 0;
+        if (!has_id) return false;
+    }
+    return true;
+}
+
+/// Of a block and its mirror image, which two sizes have to be one.
+static void note_mirrored(Differentiation *state, const Op *store, const Access *own,
+                          const Op *other, const Access *access) {
+    const Value *tile = store->operands[1], *image = other->operands[1];
+    if (tile->type.rank != 2 || image->type.rank != 2 || own->offset.rank != 2 ||
+        access->offset.rank != 2 || !are_apart_by_programs(state->arena, own, access))
+        return;
+    for (int d = 0; d < 2; d++)
+        if (!poly_equal(own->offset.lane[d], access->offset.lane[d]) ||
+            !poly_equal(tile->type.dims[d], image->type.dims[1 - d]))
+            return;
+    const char *rows = size_along(state->primal, tile, 0),
+               *columns = size_along(state->primal, tile, 1);
+    if (rows && columns && strcmp(rows, columns) != 0)
+        LIST_PUSH(state->arena, &state->stores.equals, ((Multiple){.size = rows, .of = columns}));
+}
+
 /// One program may store by one statement where another stores by the other. Which of them takes the gradient of the element is then a matter
 /// of who comes first, or both do.
 static void settle_pairs(Differentiation *state, Op *const *stores, int count) {
+    Arena *scratch = arena_new_scratch();
+    Access *accesses = ARENA_ARRAY(scratch, Access, count + 1);
+    for (int i = 0; i < count; i++) accesses[i] = access_of(scratch, stores[i]);
     for (int i = 0; i < count && !state->failed; i++) {
         Op *store = stores[i];
         const Value *root = pointer_root(store->operands[0]);
         if (!root || !store->operands[1] || is_assumed(state, store)) continue;
-        Access own = access_of(state->arena, store);
+        Arena *compared = arena_new_scratch();
         for (int k = 0; k < i; k++) {
             Op *other = stores[k];
-            if (pointer_root(other->operands[0]) != root || are_alternatives(store, other))
+            if (pointer_root(other->operands[0]) != root || are_alternatives(store, other) ||
+                !are_moved_apart(compared, &accesses[i], &accesses[k]))
                 continue;
-            Access access = access_of(state->arena, other);
-            if (!are_moved_apart(state->arena, &own, &access)) continue;
             assume(state, store,
                    "no program stores here to an element of `%s` that another one stores to at "
                    "line %d",
                    stored_name(state, store), range_line(other->range));
+            note_mirrored(state, store, &accesses[i], other, &accesses[k]);
             break;
         }
+        arena_free(compared);
     }
+    arena_free(scratch);
 }
 
 /* ---- all stores ---- */

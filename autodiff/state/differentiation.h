@@ -130,6 +130,11 @@ typedef struct RowEnds {
     int program_axis;     // of the grid
 } RowEnds;
 
+/// A constexpr block size that is a multiple of another, or loops that were joined are not the author's (joined_loops.h); or is equal to it.
+typedef struct Multiple {
+    const char *size, *of;
+} Multiple;
+
 typedef struct StoreState {
     bool adding_axes
         [PROGRAM_AXES];  // along which each program adds to an output for itself, also those that nothing reads
@@ -144,6 +149,8 @@ typedef struct StoreState {
     const struct FlagCases *
         cases;  // the backward by the flags of a launch, while it is scheduled; NULL: not asked yet
     LIST(Assumption) assumptions;
+    LIST(Multiple)
+    equals;  // sizes that are equal, or programs store mirror images over each other's blocks
     LIST(StepCheck) steps;  // what the Function looks at (programs/steps.h)
     Map ends_unknown;  // parameters of the primal: masks end their rows by something that is not understood (a length in memory) -> RowEnds
 } StoreState;
@@ -217,11 +224,6 @@ typedef struct TapeState {
     LIST(struct Tape *) tapes;  // states saved in memory (tape.h)
     LIST(LoopNote) loop_notes;
 } TapeState;
-
-/// A constexpr block size that is a multiple of another, or loops that were joined are not the author's (joined_loops.h).
-typedef struct Multiple {
-    const char *size, *of;
-} Multiple;
 
 /// A constexpr that the derivation takes to be one of two numbers (known_values.h).
 typedef struct KnownValues {

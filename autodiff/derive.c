@@ -8,6 +8,7 @@
 #include "autodiff/blocks/digit_loops.h"
 #include "autodiff/blocks/free_blocks.h"
 #include "autodiff/blocks/program_order.h"
+#include "autodiff/blocks/whole_rows.h"
 #include "autodiff/digits/quotients.h"
 #include "autodiff/extents/fills.h"
 #include "autodiff/joins/inner_digits.h"
@@ -144,6 +145,8 @@ static void variant_describe(Differentiation *state, const Kernel *kernel, Varia
     same_gradients_describe(state->arena, state->backward, &variant->launch);
     blocks_look(state, &variant->launch);
     variant->launch.row = state->parts.row;
+    if (part_goes_through_rows(&state->parts.part))
+        variant->launch.row.sums = carried_tiles(state->backward);
     programs_follow_rows(state->backward, &variant->launch);
     join_programs(state, kernel, &variant->launch);
     function_branch_masks(state->backward);
@@ -331,6 +334,12 @@ static void run_improve(void *context, Variant *variant) {
     variant_improve(with->arena, with->kernel, with->forward, with->options, with->keeps, variant);
 }
 
+static void run_whole_rows(void *context, Variant *variant) {
+    const Improving *with = context;
+    variant_find_whole_rows(with->arena, with->kernel, with->forward, with->options, with->keeps,
+                            variant);
+}
+
 void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
                     const BackwardOptions *options, Variant *variant) {
     const BackwardPart whole = {.kind = PART_WHOLE};
@@ -343,6 +352,6 @@ void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
     }
     bool is_apart = options && options->keeps_schedule;
     Improving with = {arena, kernel, forward, options, keeps};
-    if (variant->result.status == BACKWARD_DERIVED && variant->result.atomics && !is_apart)
-        variant_attempt(arena, run_improve, &with, variant);
+    if (variant->result.status != BACKWARD_DERIVED || is_apart) return;
+    variant_attempt(arena, variant->result.atomics ? run_improve : run_whole_rows, &with, variant);
 }

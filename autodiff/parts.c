@@ -219,16 +219,42 @@ static bool keeps_own_shares(const Variant *variant) {
     return false;
 }
 
+/// Loads of tiles that the text of a kernel has: all, those in loops, and those in loops within loops.
+typedef struct TileLoads {
+    int tiles, in_loops, in_nests;
+} TileLoads;
+
+static bool count_load(void *context, Op *op) {
+    TileLoads *count = context;
+    if (op->code != OP_LOAD || !op->results[0]->type.rank) return true;
+    int loops = 0;
+    for (const Op *around = op->parent->parent; around; around = around->parent->parent)
+        loops += op_is_loop(around->code);
+    count->tiles++;
+    count->in_loops += loops > 0;
+    count->in_nests += loops > 1;
+    return true;
+}
+
+static TileLoads tile_loads(const Variant *variant) {
+    TileLoads count = {0};
+    region_walk(variant->backward->body, count_load, &count);
+    return count;
+}
+
 void variant_find_whole_rows(Arena *arena, const Kernel *kernel, const Function *forward,
                              const BackwardOptions *options, bool keeps_loads, Variant *variant) {
     BackwardPart part = {.kind = PART_ONE_PASS, .has_whole_rows = true};
     const FunctionDefinition *definition = kernel->definition;
     Variant *own = ARENA_NEW(arena, Variant);
-    bool is_apart = keeps_own_shares(variant);
-    if ((variant->part_count < 2 && !is_apart) || definition->is_autotuned ||
+    bool is_apart = keeps_own_shares(variant),
+         is_alone = !variant->part_count && !is_apart && !variant->result.atomics;
+    if ((variant->part_count < 2 && !is_apart && !is_alone) || definition->is_autotuned ||
         definition->has_heuristics)
         return;
-    if (is_apart) part.kind = PART_WHOLE;
+    const TileLoads loads = tile_loads(variant);
+    if (is_alone && loads.in_loops < 2) return;
+    if (is_apart || is_alone) part.kind = PART_WHOLE;
     part.keeps_shares = is_apart;
     variant_try(arena, kernel, forward, options, keeps_loads, part, own);
     const char *block = own->launch.row.block, *tile = own->launch.tile;
@@ -236,7 +262,10 @@ void variant_find_whole_rows(Arena *arena, const Kernel *kernel, const Function 
     if (!is_row || strcmp(tile, block) != 0) return;  // what else a tile has may not fit
     for (int i = 0; i < own->result.gradient_count; i++)
         if (own->result.gradients[i].is_atomic) return;
-    if (is_apart) take_stored(variant, &own->launch);
+    const TileLoads own_loads = tile_loads(own);
+    bool saves = own_loads.tiles < loads.tiles || own_loads.in_nests < loads.in_nests;
+    if (is_alone && !saves) return;  // nothing is read twice
+    if (is_apart || is_alone) take_stored(variant, &own->launch);
     own->backward->name = arena_printf(arena, "%s_whole_rows", own->backward->name);
     variant->whole_rows = own;
 }

@@ -51,6 +51,7 @@
 #include "autodiff/rewrite/tidy.h"
 #include "autodiff/schedule/reduction_kernel.h"
 #include "autodiff/schedule/schedule.h"
+#include "autodiff/schedule/stages.h"
 #include "autodiff/schedule/tile_orders.h"
 #include "autodiff/schedule/wanted.h"
 #include "autodiff/stored/kept_sums.h"
@@ -244,8 +245,10 @@ static void pass_join_sums(Differentiation *state) { function_join_sums(state->b
 
 /// Not where a program has a row in registers, and a slice of its own for its sums: it mostly has one row, and tiles of sums would spill.
 static void pass_late_sums(Differentiation *state) {
-    bool is_one_row = state->parts.part.has_whole_rows && state->parts.has_own_slices;
+    const BackwardPart *part = &state->parts.part;
+    bool is_one_row = part->has_whole_rows && state->parts.has_own_slices;
     if (!is_one_row) function_sum_late(state->backward);
+    if (part_goes_through_rows(part)) stages_add_to_rows(state);
 }
 
 static void pass_pairs(Differentiation *state) { function_pair_accesses(state->backward); }

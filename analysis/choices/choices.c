@@ -53,12 +53,12 @@ RowChoice choose_row_block(RowSizes sizes) {
 }
 
 RowChoice choose_whole_row(int64_t length, int64_t bytes, int sums, int narrowest, int widest) {
-    enum { LEAST = 32, LANES = 32, SUM_BYTES = 4, LANES_OF_A_WARP = 1024 };
+    enum { LEAST = 32, LANES = 32, SUM_BYTES = 4, LANES_OF_A_WARP = 1024, MOST_OF_A_LANE = 16 };
     int64_t block = LEAST, each = bytes + (int64_t)SUM_BYTES * sums;
     while (block < length && block <= WHOLE_MOST) block *= 2;
     if (length < 1 || block > WHOLE_MOST || block * each > ROW_WARPS * LANES * WHOLE_BYTES)
         return (RowChoice){0, 0};
-    int warps = (int)(block / LANES_OF_A_WARP);
+    int warps = (int)(block / LANES_OF_A_WARP) * (each > MOST_OF_A_LANE ? 2 : 1);
     if (warps < FEWEST_WARPS) warps = FEWEST_WARPS;
     if (warps > ROW_WARPS) warps = ROW_WARPS;
     return (RowChoice){block, choose_byte_warps((double)block, narrowest, widest, warps)};

@@ -9,5 +9,7 @@
 /// where each tile has one; or NULL. In `arena`.
 void blocks_describe(Arena *arena, Function *backward, Value *const *counts,
                      BackwardLaunch *launch);
+/// Tiles that a loop of the function carries at once.
+int carried_tiles(const Function *function);
 
 #endif

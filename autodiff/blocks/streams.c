@@ -1,6 +1,7 @@
 // A kernel without products in; the one of its blocks that loops go over, and that is free, with what a lane of it takes, out.
 #include <string.h>
 
+#include "autodiff/blocks/free_blocks.h"
 #include "autodiff/blocks/origins.h"
 
 /// Whether loops go over its blocks, in each program over all of them.
@@ -78,8 +79,7 @@ static bool visit_carried(void *context, Op *op) {
     return true;
 }
 
-/// Tiles that a loop carries at once.
-static int count_carried(const Function *function) {
+int carried_tiles(const Function *function) {
     CarriedTiles tiles = {0};
     region_walk(function->body, visit_carried, &tiles);
     return tiles.most;
@@ -102,7 +102,7 @@ void streams_describe(Blocks *blocks, BackwardLaunch *launch) {
     const char *lanes = found ? factors_but(blocks->arena, launch->tile, found->of) : NULL;
     if (!lanes || !found->extent || is_told(launch, found->of)) return;
     launch->stream = lanes;
-    launch->stream_sums = count_carried(blocks->function);
+    launch->stream_sums = carried_tiles(blocks->function);
     found->role = BLOCK_STREAM;
     found->axis = -1;
     found->tensors = launch->loaded;

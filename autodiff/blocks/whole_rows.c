@@ -71,3 +71,7 @@ bool whole_rows_take(Arena *arena, Function *function, WholeRow *row) {
             put_iteration(function, blocks.origins.items[i].loop);
     return true;
 }
+
+bool part_goes_through_rows(const BackwardPart *part) {
+    return part->has_whole_rows && part->kind == PART_WHOLE && !part->keeps_shares;
+}

@@ -636,7 +636,7 @@ Texts whole_rows_leading(Arena *arena, const LaunchPlan *own) {
 }
 
 int whole_rows_sums(const BackwardLaunch *launch) {
-    int sums = 0;
+    int sums = launch->row.sums;
     for (int i = 0; i < launch->argument_count; i++)
         sums += launch->arguments[i].use == ARGUMENT_GRADIENT && launch->arguments[i].is_parts;
     return sums;

@@ -17,28 +17,41 @@ typedef struct LateFactor {
 
 typedef LIST(LateFactor) LateFactors;
 
-/// Two loops over one range, of which the second only adds up.
+/// A loop, and those in it, each alone in the body of the one around it.
+typedef struct LoopNest {
+    Op *loops[LOOPS_MOST_NESTED];
+    int depth;
+} LoopNest;
+
+/// Two nests over the same ranges, of which the second only adds up.
 typedef struct SumJoining {
     Function *function;
-    Op *first, *second;
+    LoopNest first, second;
     Map readers;
-    Map copies;  // value of the second body, or from outside -> what stands for it in the first
-    Builder b;   // at the end of the first body
+    Map copies;  // value of the second nest, or from outside -> what stands for it in the first
+    Builder b;   // at the end of the first one's innermost body
 } SumJoining;
 
-static const Region *body(const Op *loop) { return loop->regions[0]; }
+static Region *body(const Op *loop) { return loop->regions[0]; }
+static Op *outer(const LoopNest *nest) { return nest->loops[0]; }
+static Op *inner(const LoopNest *nest) { return nest->loops[nest->depth - 1]; }
+
+/// Whether a value is one of the nest's own.
+static bool is_within(const LoopNest *nest, const Value *value) {
+    return region_defines(body(outer(nest)), value);
+}
 
 /* ---- what comes too late ---- */
 
 /// A value from outside of the second loop: whether it is there in front of the first.
 static bool is_early(const SumJoining *join, const Value *value) {
-    const Op *op = value->op;
-    return !op || op->parent != join->first->parent || op_comes_before(op, join->first);
+    const Op *op = value->op, *first = outer(&join->first);
+    return !op || op->parent != first->parent || op_comes_before(op, first);
 }
 
 static bool note_early(void *context, Value *value) {
     SumJoining *join = context;
-    if (!region_defines(body(join->second), value) && is_early(join, value))
+    if (!is_within(&join->second, value) && is_early(join, value))
         map_set_pointer(&join->copies, value, value);
     return true;
 }
@@ -54,30 +67,36 @@ static bool has_late_operand(const SumJoining *join, const Op *op, int depth) {
 /// Whether a value needs one that is not there yet. True also where it takes long to tell.
 static bool is_late(const SumJoining *join, const Value *value, int depth) {
     if (map_has_pointer(&join->copies, value)) return false;
-    if (depth == 0 || !value->op || !region_defines(body(join->second), value)) return true;
+    if (depth == 0 || !value->op || !is_within(&join->second, value)) return true;
     return has_late_operand(join, value->op, depth);
 }
 
-/// A number from outside of the loop.
+/// A number from outside of the nest.
 static bool is_factor(const SumJoining *join, const Value *value) {
     return value->type.kind == TYPE_NUMBER && value->type.rank == 0 &&
-           dtype_is_float(value->type.element) && !region_defines(body(join->second), value);
+           dtype_is_float(value->type.element) && !is_within(&join->second, value);
 }
 
-/// Whether each iteration of the second loop has a lane where this holds: start + arange < end.
-static bool holds_somewhere(const SumJoining *join, const Value *condition) {
-    const Value *start = body(join->second)->arguments[0];
-    if (!made_by(condition, OP_LT) || condition->op->operands[1] != join->second->operands[1])
-        return false;
-    const Value *index = condition->op->operands[0];
-    if (!made_by(index, OP_ADD)) return false;
+/// Lanes from 0 on, or those of the innermost loop's iteration: `start + arange`.
+static bool is_index(const SumJoining *join, const Value *index, const Value *end) {
+    const Op *loop = inner(&join->second);
+    if (made_by(index, OP_ARANGE))
+        return is_number(index->op->operands[0], 0) && !end->op && !end->type.rank &&
+               !is_within(&join->second, end);
+    if (!made_by(index, OP_ADD) || end != loop->operands[1]) return false;
     for (int i = 0; i < 2; i++) {
         const Value *lanes = index->op->operands[1 - i];
-        bool is_index = index->op->operands[i] == start && made_by(lanes, OP_ARANGE) &&
-                        is_number(lanes->op->operands[0], 0);
-        if (is_index) return true;
+        bool is_it = index->op->operands[i] == body(loop)->arguments[0] &&
+                     made_by(lanes, OP_ARANGE) && is_number(lanes->op->operands[0], 0);
+        if (is_it) return true;
     }
     return false;
+}
+
+/// Whether each iteration of the second loop has a lane where this holds, if rows have elements: start + arange < end, or arange < n.
+static bool holds_somewhere(const SumJoining *join, const Value *condition) {
+    if (!made_by(condition, OP_LT)) return false;
+    return is_index(join, condition->op->operands[0], condition->op->operands[1]);
 }
 
 /* ---- the terms ---- */
@@ -126,42 +145,52 @@ static Value *stripped_product(SumJoining *join, const Op *op, LateFactors *fact
     Value *b = !a      ? NULL
                : keeps ? stripped(join, op->operands[1], factors, depth)
                        : copied(join, op->operands[1]);
-    return b ? build_binary(&join->b, op->code, a, b) : NULL;
+    if (!b) return NULL;
+    for (int i = 0; i < 2 && keeps; i++) {
+        const Op *kept = (i ? b : a)->op;  // 1 or 0
+        if (kept && kept->code == OP_WHERE && is_number(kept->operands[1], 1))
+            return build_ternary(&join->b, OP_WHERE, kept->operands[0], i ? a : b,
+                                 kept->operands[2]);
+    }
+    return build_binary(&join->b, op->code, a, b);
 }
 
 /// The value without its late factors, in the first body; NULL where they are no factors.
 static Value *stripped(SumJoining *join, Value *value, LateFactors *factors, int depth) {
     if (!is_late(join, value, MOST_DEPTH)) return copied(join, value);
     const Op *op = value->op;
-    if (depth == 0 || !op || !region_defines(body(join->second), value)) return NULL;
-    Value *inner = NULL;
+    if (is_factor(join, value)) {
+        take(join, factors, value, false);
+        return build_float(&join->b, 1.0);
+    }
+    if (depth == 0 || !op || !is_within(&join->second, value)) return NULL;
+    Value *made = NULL;
     switch (op->code) {
     case OP_ADD:
-    case OP_SUB: inner = stripped_sum(join, op, factors, depth - 1); break;
+    case OP_SUB: made = stripped_sum(join, op, factors, depth - 1); break;
     case OP_MUL:
-    case OP_DIV: inner = stripped_product(join, op, factors, depth - 1); break;
+    case OP_DIV: made = stripped_product(join, op, factors, depth - 1); break;
     case OP_NEG:
     case OP_SUM:
-        inner = stripped(join, op->operands[0], factors, depth - 1);
-        if (inner) inner = build_unary(&join->b, op->code, inner);
+        made = stripped(join, op->operands[0], factors, depth - 1);
+        if (made) made = build_unary(&join->b, op->code, made);
         break;
     case OP_WHERE:
         if (!is_number(op->operands[2], 0) || !holds_somewhere(join, op->operands[0])) break;
-        inner = stripped(join, op->operands[1], factors, depth - 1);
-        if (inner)
-            inner = build_ternary(&join->b, OP_WHERE, copied(join, op->operands[0]), inner,
-                                  copied(join, op->operands[2]));
+        made = stripped(join, op->operands[1], factors, depth - 1);
+        if (made)
+            made = build_ternary(&join->b, OP_WHERE, copied(join, op->operands[0]), made,
+                                 copied(join, op->operands[2]));
         break;
     default: break;
     }
-    return inner && same_type(inner, value) ? inner : NULL;
+    return made && same_type(made, value) ? made : NULL;
 }
 
 /* ---- the loops ---- */
 
-/// The term that an iteration adds to what it carries; NULL: it does something else.
-static Value *term_of(const SumJoining *join, int carried) {
-    const Op *loop = join->second;
+/// What an iteration of a loop of the second nest adds to what it carries; NULL: it does something else.
+static Value *added(const SumJoining *join, const Op *loop, int carried) {
     Value *argument = body(loop)->arguments[carried + 1];
     const Value *next = region_terminator(body(loop))->operands[carried];
     bool is_sum = made_by(next, OP_ADD) && next->type.rank == 0 &&
@@ -173,43 +202,68 @@ static Value *term_of(const SumJoining *join, int carried) {
     return NULL;
 }
 
+/// What an iteration of the innermost loop adds to what the nest carries out; NULL: it does something else.
+static Value *term_of(const SumJoining *join, int carried) {
+    for (int level = 0;; level++) {
+        Value *term = added(join, join->second.loops[level], carried);
+        if (!term || level == join->second.depth - 1) return term;
+        const Op *loop = join->second.loops[level + 1];
+        carried = 0;
+        while (carried < loop->result_count && loop->results[carried] != term) carried++;
+        if (carried == loop->result_count || !is_number(loop->operands[FIRST_CARRIED + carried], 0))
+            return NULL;
+    }
+}
+
 static bool is_alike(const SumJoining *join, const Op *load) {
-    for (const Op *op = body(join->first)->first; op; op = op->next) {
-        bool is_same = op->code == OP_LOAD && expressions_alike(op->results[0], load->results[0],
-                                                                body(join->first)->arguments[0],
-                                                                body(join->second)->arguments[0]);
-        if (is_same) return true;
+    Twins twins = {.count = join->first.depth};
+    for (int i = 0; i < twins.count; i++) {
+        twins.a[i] = body(join->first.loops[i])->arguments[0];
+        twins.b[i] = body(join->second.loops[i])->arguments[0];
+    }
+    for (const Op *op = body(inner(&join->first))->first; op; op = op->next)
+        if (op->code == OP_LOAD && expressions_are_twins(op->results[0], load->results[0], &twins))
+            return true;
+    return false;
+}
+
+/// Nothing but sums of numbers, of what the first nest loads, too.
+static bool only_adds(const SumJoining *join) {
+    const LoopNest *nest = &join->second;
+    for (int level = 0; level < nest->depth; level++) {
+        const Region *region = body(nest->loops[level]);
+        bool is_inner = level == nest->depth - 1;
+        for (const Op *op = region->first; op != region_terminator(region); op = op->next) {
+            if (!is_inner && op == nest->loops[level + 1]) continue;
+            bool is_load = op->code == OP_LOAD && op_is_stable_load(join->function, op);
+            if (op->region_count || (!is_load && !op_is_pure(op))) return false;
+            if (is_load && (!is_inner || !is_alike(join, op))) return false;
+        }
+    }
+    for (int i = 0; i < outer(nest)->result_count; i++)
+        if (!term_of(join, i)) return false;
+    return outer(nest)->result_count > 0;
+}
+
+/// Whether an op is in a nest over the ranges of the second one, which stands beside that.
+static bool is_in_like_nest(const SumJoining *join, const Op *op) {
+    int level = join->second.depth;
+    for (const Op *at = op->parent->parent; at; at = at->parent->parent) {
+        if (level > 0 && at->code == OP_FOR &&
+            loops_have_one_range(at, join->second.loops[level - 1]))
+            level--;
+        if (at->parent == outer(&join->second)->parent) return level == 0 && at->code == OP_FOR;
     }
     return false;
 }
 
-/// Nothing but sums of numbers, of what the first loop loads, too.
-static bool only_adds(const SumJoining *join) {
-    const Op *loop = join->second;
-    for (const Op *op = body(loop)->first; op != region_terminator(body(loop)); op = op->next) {
-        bool is_load = op->code == OP_LOAD && op_is_stable_load(join->function, op);
-        if (op->region_count || (!is_load && !op_is_pure(op))) return false;
-        if (is_load && !is_alike(join, op)) return false;
-    }
-    for (int i = 0; i < loop->result_count; i++)
-        if (!term_of(join, i)) return false;
-    return loop->result_count > 0;
-}
-
-/// The loop, branch or other op beside the second loop that an op is in; NULL: the op is beside it itself, or elsewhere.
-static const Op *around(const SumJoining *join, const Op *op) {
-    for (const Op *outer = op->parent->parent; outer; outer = outer->parent->parent)
-        if (outer->parent == join->second->parent) return outer;
-    return NULL;
-}
-
-/// Whether what reads a number does so in iterations of a loop over this range, or makes numbers that only such iterations read.
+/// Whether what reads a number does so in iterations of loops over these ranges, or makes numbers that only such iterations read.
 static bool is_read_in_iterations(const SumJoining *join, const Value *value, int depth) {
     const OpList *readers = value_readers(&join->readers, value);
     for (LIST_EACH(int, i, *readers)) {
-        const Op *op = readers->items[i], *loop = around(join, op);
-        if (loop && loop->code == OP_FOR && loops_have_one_range(loop, join->second)) continue;
-        bool is_made_into_another = op->parent == join->second->parent && depth > 0 &&
+        const Op *op = readers->items[i];
+        if (is_in_like_nest(join, op)) continue;
+        bool is_made_into_another = op->parent == outer(&join->second)->parent && depth > 0 &&
                                     op_is_pure(op) && op->result_count == 1;
         if (!is_made_into_another || !is_read_in_iterations(join, op->results[0], depth - 1))
             return false;
@@ -222,19 +276,27 @@ typedef struct EarlySum {
     LateFactors factors;
 } EarlySum;
 
-/// Adds a term to what the first loop carries: the sum behind the loop.
-static Value *carry(SumJoining *join, Value *term) {
-    Op *loop = join->first;
-    Builder outside = {.function = join->function,
-                       .region = loop->parent,
-                       .before = loop,
-                       .range = loop->range,
-                       .call = loop->call};
-    op_append_operand(join->function, loop, build_float(&outside, 0.0));
-    Value *argument = region_add_argument(join->function, loop->regions[0], term->type, NULL);
-    Value *next = build_binary(&join->b, OP_ADD, argument, term);
-    op_append_operand(join->function, region_terminator(body(loop)), next);
-    return op_append_result(join->function, loop, term->type);
+/// Adds a term to what the loops of the first nest carry: the sum behind them.
+static Value *carry(SumJoining *join, Value *term, const char *name) {
+    Function *function = join->function;
+    for (int level = join->first.depth; level-- > 0;) {
+        Op *loop = join->first.loops[level];
+        Builder before = {.function = function,
+                          .region = loop->parent,
+                          .before = loop,
+                          .range = loop->range,
+                          .call = loop->call};
+        Builder end = join->b;
+        end.region = body(loop);
+        end.before = region_terminator(body(loop));
+        op_append_operand(function, loop, build_float(&before, 0.0));
+        Value *argument = region_add_argument(function, body(loop), term->type, name);
+        Value *next = build_binary(&end, OP_ADD, argument, term);
+        op_append_operand(function, region_terminator(body(loop)), next);
+        term = op_append_result(function, loop, term->type);
+        term->name = name;
+    }
+    return term;
 }
 
 static Value *scaled(Builder *b, Value *sum, const LateFactors *factors) {
@@ -244,38 +306,42 @@ static Value *scaled(Builder *b, Value *sum, const LateFactors *factors) {
     return sum;
 }
 
-static bool join_sums(Function *function, Op *first, Op *second) {
+static bool join_sums(Function *function, const LoopNest *first, const LoopNest *second) {
     SumJoining join = {.function = function,
-                       .first = first,
-                       .second = second,
+                       .first = *first,
+                       .second = *second,
                        .readers = function_readers(function->arena, function),
                        .copies = map_new(function->arena)};
+    Op *loop = outer(second);
     join.b = (Builder){.function = function,
-                       .region = first->regions[0],
-                       .before = region_terminator(body(first)),
-                       .range = second->range,
-                       .call = second->call};
+                       .region = body(inner(first)),
+                       .before = region_terminator(body(inner(first))),
+                       .range = loop->range,
+                       .call = loop->call};
     if (!only_adds(&join)) return false;
-    map_set_pointer(&join.copies, body(second)->arguments[0], body(first)->arguments[0]);
-    for (const Op *op = body(second)->first; op; op = op->next)
+    for (int i = 0; i < first->depth; i++)
+        map_set_pointer(&join.copies, body(second->loops[i])->arguments[0],
+                        body(first->loops[i])->arguments[0]);
+    for (const Op *op = body(loop)->first; op; op = op->next)
         op_walk_captured(op, note_early, &join);
-    EarlySum *sums = ARENA_ARRAY(function->arena, EarlySum, second->result_count);
-    for (int i = 0; i < second->result_count; i++) {
+    EarlySum *sums = ARENA_ARRAY(function->arena, EarlySum, loop->result_count);
+    for (int i = 0; i < loop->result_count; i++) {
         sums[i].term = stripped(&join, term_of(&join, i), &sums[i].factors, MOST_DEPTH);
         bool is_seen = sums[i].factors.count > 0 &&
-                       !is_read_in_iterations(&join, second->results[i], MOST_DEPTH);
+                       !is_read_in_iterations(&join, loop->results[i], MOST_DEPTH);
         if (!sums[i].term || is_seen) return false;
     }
     Builder behind = {.function = function,
-                      .region = second->parent,
-                      .before = second,
-                      .range = second->range,
-                      .call = second->call};
-    for (int i = 0; i < second->result_count; i++) {
-        Value *sum = scaled(&behind, carry(&join, sums[i].term), &sums[i].factors);
-        sum = build_binary(&behind, OP_ADD, second->operands[FIRST_CARRIED + i], sum);
-        sum->name = second->results[i]->name;
-        region_replace_uses(function->body, second->results[i], sum);
+                      .region = loop->parent,
+                      .before = loop,
+                      .range = loop->range,
+                      .call = loop->call};
+    for (int i = 0; i < loop->result_count; i++) {
+        Value *sum =
+            scaled(&behind, carry(&join, sums[i].term, loop->results[i]->name), &sums[i].factors);
+        sum = build_binary(&behind, OP_ADD, loop->operands[FIRST_CARRIED + i], sum);
+        sum->name = loop->results[i]->name;
+        region_replace_uses(function->body, loop->results[i], sum);
     }
     return true;
 }
@@ -291,6 +357,30 @@ static bool visit(void *context, Op *op) {
     return true;
 }
 
+/// The one loop in the body of a loop; NULL: there is none, or another, or a branch beside it.
+static Op *loop_within(const Op *loop) {
+    Op *found = NULL;
+    for (Op *op = body(loop)->first; op; op = op->next) {
+        if (!op->region_count) continue;
+        if (found || op->code != OP_FOR) return NULL;
+        found = op;
+    }
+    return found;
+}
+
+/// Two loops over one range and all that is in them, as far as both have one loop over one range in their bodies. False where one goes on.
+static bool find_nests(Op *first, Op *second, LoopNest *nests) {
+    nests[0].depth = nests[1].depth = 0;
+    while (first && second && nests[0].depth < LOOPS_MOST_NESTED &&
+           loops_have_one_range(first, second)) {
+        nests[0].loops[nests[0].depth++] = first;
+        nests[1].loops[nests[1].depth++] = second;
+        first = loop_within(first);
+        second = loop_within(second);
+    }
+    return !first && !second;
+}
+
 /// The nearest loop before one that goes through the same range; or NULL.
 static Op *loop_before(const Op *second) {
     for (Op *op = second->previous; op; op = op->previous)
@@ -303,9 +393,11 @@ void function_join_sums(Function *function) {
     bool tried = false, joined = false;
     region_walk(function->body, visit, &loops);
     for (LIST_EACH(int, i, loops.ops)) {
+        LoopNest nests[2];
         Op *first = loop_before(loops.ops.items[i]);
-        tried |= first != NULL;
-        if (first && join_sums(function, first, loops.ops.items[i])) joined = true;
+        if (!first || !find_nests(first, loops.ops.items[i], nests)) continue;
+        tried = true;
+        if (join_sums(function, &nests[0], &nests[1])) joined = true;
     }
     if (joined)
         function_clean(function);

@@ -2,9 +2,10 @@
 #include "autodiff/joins/late_sums.h"
 
 #include "analysis/build/build.h"
+#include "autodiff/rewrite/algebra.h"
 #include "autodiff/rewrite/rewrite.h"
 
-enum { FIRST_CARRIED = 3, MOST_OF_A_LOOP = 4 };
+enum { FIRST_CARRIED = 3, MOST_OF_A_LOOP = 6 };
 
 typedef struct LateSums {
     Function *function;
@@ -51,6 +52,29 @@ static Op *addition_of(const LateSums *sums, const Op *loop, int index, Op **sum
     return is_plain && dtype_equal(term->type.element, carried->type.element) ? op : NULL;
 }
 
+/// Where the tile is what a loop adds up, from 0 on, and nobody else reads it: that loop goes on with what there is already.
+static bool went_on(const LateSums *sums, Value *carried, const Op *addition, const Value *tile) {
+    const Op *inner = tile->op;
+    if (!inner || inner->code != OP_FOR || inner->parent != addition->parent ||
+        addition->code != OP_ADD || !only_reader(sums, tile))
+        return false;
+    for (int i = 0; i < inner->result_count; i++) {
+        const Value *first = inner->operands[FIRST_CARRIED + i];
+        if (inner->results[i] != tile) continue;
+        Value *next = region_terminator(inner->regions[0])->operands[i];
+        const Value *argument = inner->regions[0]->arguments[1 + i];
+        bool adds = (made_by(next, OP_ADD) || made_by(next, OP_SUB)) &&
+                    (next->op->operands[0] == argument ||
+                     (next->op->code == OP_ADD && next->op->operands[1] == argument)) &&
+                    readers_of(sums, argument)->count == 1;
+        if (!adds || !made_by(first, OP_FULL) || !is_number(first->op->operands[1], 0))
+            return false;
+        op_set_operand(tile->op, FIRST_CARRIED + i, carried);
+        return true;
+    }
+    return false;
+}
+
 static void carry_tile(const LateSums *sums, Op *loop, int index, Op *addition, Op *sum) {
     Function *function = sums->function;
     Region *body = loop->regions[0];
@@ -66,7 +90,9 @@ static void carry_tile(const LateSums *sums, Op *loop, int index, Op *addition, 
     Value *tiles = region_add_argument(function, body, type, old->name);
     Builder inside = {
         .function = function, .region = body, .before = addition, .range = addition->range};
-    Value *more = build_binary(&inside, addition->code, tiles, tile);
+    Value *more = went_on(sums, tiles, addition, tile)
+                      ? tile
+                      : build_binary(&inside, addition->code, tiles, tile);
     Op *end = region_terminator(body);
     op_append_operand(function, end, more);
     op_set_operand(end, index, body->arguments[1 + index]);
@@ -80,8 +106,9 @@ static void carry_tile(const LateSums *sums, Op *loop, int index, Op *addition, 
     Value **operands = ARENA_ARRAY(function->arena, Value *, sum->operand_count);
     for (int i = 0; i < sum->operand_count; i++) operands[i] = sum->operands[i];
     operands[0] = total;
-    Value *late = build(&behind, OP_SUM, operands, sum->operand_count);
-    Value *all = build_binary(&behind, OP_ADD, loop->operands[FIRST_CARRIED + index], late);
+    Value *late = build(&behind, OP_SUM, operands, sum->operand_count), *all = late;
+    if (!is_number(loop->operands[FIRST_CARRIED + index], 0))
+        all = build_binary(&behind, OP_ADD, loop->operands[FIRST_CARRIED + index], late);
     all->name = old->name;
     old->name = NULL;
     region_replace_uses(function->body, old, all);
@@ -102,6 +129,6 @@ static void sum_late(LateSums *sums, Op *loop) {
 void function_sum_late(Function *function) {
     LateSums sums = {.function = function};
     region_walk(function->body, visit_op, &sums);
-    for (LIST_EACH(int, i, sums.loops))
-        if (!sums.has_products) sum_late(&sums, sums.loops.items[i]);
+    for (int i = sums.loops.count; i-- > 0 && !sums.has_products;)  // inner ones first
+        sum_late(&sums, sums.loops.items[i]);
 }

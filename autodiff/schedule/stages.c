@@ -1,6 +1,8 @@
 // A loop in; out how many of its iterations may be in flight, as a parameter, and what each of them loads.
 #include "autodiff/schedule/stages.h"
 
+#include <string.h>
+
 #include "analysis/addresses/affine.h"
 #include "analysis/build/build.h"
 #include "analysis/ir/walk.h"
@@ -41,17 +43,38 @@ static LoopTraffic traffic_of(Arena *arena, const Op *loop) {
     return traffic;
 }
 
-void stages_add(Differentiation *state, Op *loop) {
-    LoopTraffic traffic = traffic_of(state->arena, loop);
-    if (traffic.is_bound || traffic.tiles == 0) return;
+static void add_parameter(Differentiation *state) {
     Type whole = {.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32), .is_constexpr = true};
     Value *stages = state->parts.stages = backward_add_parameter(state, "STAGES", whole);
     Parameter *parameter = &state->backward->parameters[stages->index];
     parameter->is_constexpr = true;
     parameter->default_text = STR("1");
+}
+
+void stages_add(Differentiation *state, Op *loop) {
+    LoopTraffic traffic = traffic_of(state->arena, loop);
+    if (traffic.is_bound || traffic.tiles == 0) return;
+    if (!state->parts.stages) add_parameter(state);
     loop->keywords = ARENA_NEW(state->arena, Keyword);
-    loop->keywords[0] = (Keyword){stages_keyword, stages};
+    loop->keywords[0] = (Keyword){stages_keyword, state->parts.stages};
     loop->keyword_count = 1;
+}
+
+typedef struct RowLoops {
+    Arena *arena;
+    LIST(Op *) loops;
+} RowLoops;
+
+static bool visit_row_loop(void *context, Op *op) {
+    RowLoops *rows = context;
+    if (op->code == OP_FOR && op->keyword_count == 0) LIST_PUSH(rows->arena, &rows->loops, op);
+    return true;
+}
+
+void stages_add_to_rows(Differentiation *state) {
+    RowLoops rows = {.arena = state->arena};
+    region_walk(state->backward->body, visit_row_loop, &rows);
+    for (LIST_EACH(int, i, rows.loops)) stages_add(state, rows.loops.items[i]);
 }
 
 /* ---- what a launch says ---- */
@@ -60,7 +83,8 @@ typedef struct StagesSearch {
     Function *backward;
     BackwardLaunch *launch;
     LIST(const char *) tensors;
-    bool is_said;  // each tensor of the loop has a name where the launch stands
+    int loop_first;  // the first one of the loop that is looked at
+    bool is_said;    // each tensor of the loop has a name where the launch stands
     Map readers;
 } StagesSearch;
 
@@ -95,10 +119,13 @@ static bool visit_load(void *context, Op *op) {
     bool is_input = argument && argument->use == ARGUMENT_SAME;
     search->is_said &= is_input || (argument && argument->use == ARGUMENT_UPSTREAM);
     search->launch->has_bytes |= is_flag(search, op);
-    if (search->is_said)
-        LIST_PUSH(search->backward->arena, &search->tensors,
-                  is_input ? argument->of : argument->name);
-    return search->is_said;
+    if (!search->is_said) return false;
+    const char *name = is_input ? argument->of : argument->name;
+    bool is_known = false;  // another loop loads it as well
+    for (int i = 0; i < search->loop_first; i++)
+        is_known = is_known || strcmp(search->tensors.items[i], name) == 0;
+    if (!is_known) LIST_PUSH(search->backward->arena, &search->tensors, name);
+    return true;
 }
 
 static bool visit_loop(void *context, Op *op) {
@@ -106,6 +133,7 @@ static bool visit_loop(void *context, Op *op) {
     for (int i = 0; i < op->keyword_count; i++) {
         int index = argument_of(search, op->keywords[i].value);
         if (index < 0 || search->launch->arguments[index].use != ARGUMENT_STAGES) continue;
+        search->loop_first = search->tensors.count;
         region_walk(op->regions[0], visit_load, search);
     }
     return true;

@@ -171,6 +171,7 @@ typedef struct LoopTile {
 typedef struct WholeRow {
     const char *block;   // the forward's parameter
     const char *length;  // of a row, in Python over the forward's arguments
+    int sums;            // tiles of them that loops over several rows carry
 } WholeRow;
 
 /// Of one kernel of a backward, on the forward's grid.

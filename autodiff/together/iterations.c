@@ -103,7 +103,7 @@ static void number_members(Members *values, Op *loop) {
     values->root->name = "first";
     values->first = numbers->op;
     values->numbers = numbers;
-    values->inside = build_binary(&b, OP_LT, numbers, loop->operands[UPPER]);
+    values->inside = members_below(values, &b, loop->operands[UPPER]);
     for (int i = 0; i < BOUNDS; i++)
         if (i != UPPER)
             op_set_operand(loop, i,

@@ -206,6 +206,12 @@ static Value *fitted(const Members *members, Op *op, Value *value, int rank, boo
     return value;
 }
 
+Value *members_below(const Members *members, Builder *b, Value *count) {
+    Value *below = build_binary(b, OP_LT, members->numbers, count);
+    return build_binary(b, OP_OR, below,
+                        build_binary(b, OP_EQ, members->together, build_int(b, 1)));
+}
+
 Value *members_inside(const Members *members, Op *op, int rank) {
     Builder b = builder_before(members, op);
     Value *inside = members->inside;

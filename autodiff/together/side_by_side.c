@@ -62,7 +62,7 @@ static void number_programs(const SideBySide *own, Members *members) {
     id->results[0]->name = NULL;
     members->first = first->op;
     members->numbers = numbers;
-    members->inside = build_binary(&b, OP_LT, numbers, own->programs);
+    members->inside = members_below(members, &b, own->programs);
 }
 
 /// How many lanes a program has at least, as all launches of the file pass them; 0: they do not say.

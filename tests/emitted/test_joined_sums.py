@@ -78,3 +78,56 @@ def test_two_loops_are_left(change: tuple[str, str], tmp_path: Path) -> None:
 def test_three_loops_stay(change: tuple[str, str], tmp_path: Path) -> None:
     assert change[0] in TEXT
     assert loops(proved_module(tmp_path, TEXT.replace(*change))) == 3
+
+
+PLANES = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x, y, N, C, n, eps, B: tl.constexpr):
+    channel = tl.program_id(0)
+    c = tl.arange(0, B)
+    total = 0.0
+    for image in range(N):
+        base = x + (image * C + channel) * n
+        for start in range(0, n, B):
+            total += tl.sum(tl.load(base + start + c, mask=start + c < n, other=0.0))
+    mean = total / (N * n)
+    squares = 0.0
+    for image in range({images}):
+        base = x + (image * C + channel) * n
+        for start in range(0, n, B):
+            a = tl.load(base + start + c, mask=start + c < n, other=0.0)
+            d = tl.where(start + c < n, {difference}, 0.0)
+            squares += tl.sum(d * d)
+    rstd = 1 / tl.sqrt(squares / (N * n) + eps)
+    for image in range(N):
+        at = (image * C + channel) * n
+        for start in range(0, n, B):
+            a = tl.load(x + at + start + c, mask=start + c < n, other=0.0)
+            tl.store(y + at + start + c, tl.sin((a - mean) * rstd), mask=start + c < n)
+
+
+def run(x, eps):
+    N, C, n = x.shape
+    y = torch.empty_like(x)
+    kernel[(C,)](x, y, N, C, n, eps, B=16)
+    return y
+"""
+
+
+@pytest.mark.parametrize(
+    ("images", "difference", "count"),
+    [
+        ("N", "a - mean", 4),
+        # other images are read
+        ("N - 1", "a - mean", 6),
+        # what is known late is no factor
+        ("N", "tl.sin(a - mean)", 4),
+    ],
+)
+def test_loops_within_loops(images: str, difference: str, count: int, tmp_path: Path) -> None:
+    text = PLANES.format(images=images, difference=difference)
+    assert loops(proved_module(tmp_path, text).replace("kernel_backward_whole", "")) == count

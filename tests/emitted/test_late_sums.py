@@ -56,6 +56,17 @@ def test_a_norm_sums_four_numbers_behind_its_loop() -> None:
     text = run.stdout
     text = text[text.index("def instance_norm_kernel_backward(") :]
     text = text[: text.index("@triton.jit")]  # another kernel is for rows that a block holds
-    for name in ("db_1 += dy\n", "dmean -= dx\n", "drstd += dy_scaled * difference\n"):
+    for name in ("db += dy\n", "dmean -= dx\n", "drstd += dy_scaled * difference\n"):
         assert name in text
     assert text.count("tl.sum(") == 4 and " += tl.sum(dy" not in text
+
+
+def test_the_planes_of_a_channel_are_added_up_lane_by_lane() -> None:
+    """Loops within loops: what the inner ones carry goes on from plane to plane."""
+    run = tad("--backward", f"{STYLE}/reductions.py:batch_norm_kernel")
+    assert "gradients proved" in run.stderr
+    for kernel in ("batch_norm_kernel_backward(", "batch_norm_kernel_backward_whole_rows("):
+        text = run.stdout[run.stdout.index(f"def {kernel}") :].split("\n\n\n")[0]
+        loops, behind = text.split("if db_ptr is not None:\n        db_1 = tl.sum(db)")
+        assert "tl.sum(" not in loops and "tl.sum(dmean)" in behind
+        assert loops.count("= tl.zeros([BLOCK], dtype=tl.float32)") == 5

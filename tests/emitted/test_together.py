@@ -37,7 +37,7 @@ KERNEL = """
     row = tl.program_id(0) * TOGETHER + tl.arange(0, TOGETHER)
     c = tl.arange(0, BLOCK)
     x_offsets = row * n
-    x_mask = (c < n) & (row < programs)[:, None]
+    x_mask = (c < n) & ((row < programs) | (TOGETHER == 1))[:, None]
 """
 PLANES = """@triton.jit
 def kernel(x_ptr, y_ptr, H, W, FLIP: tl.constexpr, BLOCK: tl.constexpr):
@@ -164,7 +164,7 @@ ITERATION = """
             program * TOGETHER, programs, slices * TOGETHER, num_stages=STAGES
         ):
             row = first + tl.arange(0, TOGETHER)
-            inside = row < programs
+            inside = (row < programs) | (TOGETHER == 1)
 """
 
 
@@ -202,7 +202,7 @@ def test_rows_of_an_iteration(axes: str, rows: int, tmp_path: Path, interpreter:
 
 ITERATION_MISTAKES = {
     "rows come again": ("slices * TOGETHER, num", "slices, num"),
-    "the last row is left out": ("inside = row < programs", "inside = row < programs - 1"),
+    "the last row is left out": ("(row < programs)", "(row < programs - 1)"),
     "rows that are not there count": (
         "inside[:, None], (dy",
         "inside[:, None] | True, (dy",
@@ -242,7 +242,7 @@ def test_other_kernels_do_their_own_work(name: str, tmp_path: Path) -> None:
 
 MISTAKES = {
     "programs overlap": ("* TOGETHER + tl.arange(0, TOGETHER)", "+ tl.arange(0, TOGETHER)"),
-    "no mask ends them": (" & (row < programs)[:, None]", ""),
+    "no mask ends them": (" & ((row < programs) | (TOGETHER == 1))[:, None]", ""),
     "one is left out": ("(row < programs)", "(row < programs - 1)"),
 }
 

@@ -147,7 +147,10 @@ def test_a_row_fits_the_registers(tmp_path: Path) -> None:
     assert choose(70, four, sums=1) == (128, 4)
     assert choose(10000, two, two, sums=2) == choose(16384, two, None, sums=1) == (16384, 16)
     assert choose(8193, four, four, sums=2) == choose(16385, two, sums=1) == (0, 0)
-    assert choose(4096, two, Tensor(1), sums=2) == (4096, 16), "a thread has 16 bytes of the wider one"
+    assert choose(4096, two, Tensor(1), sums=2) == (4096, 16), (
+        "a thread has 16 bytes of the wider one"
+    )
+    assert choose(4096, two, two, sums=5) == (4096, 8), "a lane has more than 16 bytes"
     assert choose(0, two) == choose(-3, two) == (0, 0)
 
 
@@ -161,6 +164,30 @@ def test_planes_of_a_channel_are_read_once() -> None:
     assert "atomic" not in text
     assert "zeros([BLOCK]" not in text, "tiles of sums would spill"
     assert "x_ptr, stored=[(1, HW), (HW, ctx.grid[0])]" in re.sub(r"\s+", " ", run.stdout)
+
+
+def whole_rows(file: str, kernel: str) -> tuple[str, str]:
+    """The kernel of the benchmark for rows that a block holds, and the module."""
+    run = tad("--backward", ROOT / "bench" / "gpu" / "style" / file)
+    assert f"{kernel}: gradients proved" in run.stderr, run.stderr
+    text = run.stdout[run.stdout.index(f"def {kernel}_backward_whole_rows(") :]
+    return text.split("\n\n\n")[0], re.sub(r"\s+", " ", run.stdout)
+
+
+def test_a_row_with_gradients_of_its_own_is_read_once() -> None:
+    """Nothing is shared: one kernel reads the row in four loops, the other once."""
+    kernel, _ = whole_rows("public.py", "standardize_kernel")
+    assert (kernel.count("tl.load(w_ptr"), kernel.count("tl.load(dout_ptr")) == (1, 1)
+    assert "for " not in kernel
+
+
+def test_planes_of_a_channel_are_loaded_ahead() -> None:
+    """A program goes through several rows, twice: each is an iteration whose loads are in flight."""
+    kernel, module = whole_rows("reductions.py", "batch_norm_kernel")
+    assert kernel.count("in tl.range(N, num_stages=STAGES):") == kernel.count("for ") == 2
+    assert (kernel.count("tl.load(base"), kernel.count("tl.load(dy_ptr")) == (2, 2)
+    assert "block, warps = _whole_row(HW, x_ptr, dy_ptr, sums=5)" in module
+    assert "STAGES=_stages(BLOCK, x_ptr, dy_ptr), num_warps=warps, )" in module
 
 
 def test_the_proof_runs_it(tmp_path: Path) -> None:

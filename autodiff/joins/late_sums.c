@@ -70,6 +70,8 @@ static bool went_on(const LateSums *sums, Value *carried, const Op *addition, co
         if (!adds || !made_by(first, OP_FULL) || !is_number(first->op->operands[1], 0))
             return false;
         op_set_operand(tile->op, FIRST_CARRIED + i, carried);
+        inner->results[i]->name = inner->regions[0]->arguments[1 + i]->name = next->name =
+            carried->name;
         return true;
     }
     return false;

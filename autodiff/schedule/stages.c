@@ -67,7 +67,9 @@ typedef struct RowLoops {
 
 static bool visit_row_loop(void *context, Op *op) {
     RowLoops *rows = context;
-    if (op->code == OP_FOR && op->keyword_count == 0) LIST_PUSH(rows->arena, &rows->loops, op);
+    int64_t first;
+    bool is_whole = op->code == OP_FOR && value_is_int(op->operands[0], &first);
+    if (is_whole && op->keyword_count == 0) LIST_PUSH(rows->arena, &rows->loops, op);
     return true;
 }
 

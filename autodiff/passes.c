@@ -24,6 +24,7 @@
 #include "autodiff/joins/joined_sums.h"
 #include "autodiff/joins/late_sums.h"
 #include "autodiff/joins/merged_tails.h"
+#include "autodiff/joins/moments.h"
 #include "autodiff/joins/pairs.h"
 #include "autodiff/primal/active_outputs.h"
 #include "autodiff/primal/activity.h"
@@ -149,6 +150,14 @@ static void pass_merge_tails(Differentiation *state) {
 
 static void pass_log_sums(Differentiation *state) {
     if (function_carry_sums(state->primal)) function_share(state->primal);
+}
+
+static void pass_moments(Differentiation *state) {
+    if (!function_sum_moments(state->primal)) return;
+    function_simplify(state->primal);
+    function_share(state->primal);
+    function_hoist(state->primal);
+    function_drop_dead(state->primal);
 }
 
 static bool parameter_is_wanted(const void *options, const Parameter *parameter) {

@@ -8,7 +8,7 @@
 #include "autodiff/rewrite/rewrite.h"
 
 /// Operations between a sum and the elements that it is of.
-enum { MOST_DEPTH = 16, FIRST_CARRIED = 3 };
+enum { MOST_DEPTH = 16, MOST_ADDENDS = 8, FIRST_CARRIED = 3 };
 
 typedef struct LateFactor {
     Value *value;
@@ -79,6 +79,8 @@ static bool is_factor(const SumJoining *join, const Value *value) {
 
 /// Lanes from 0 on, or those of the innermost loop's iteration: `start + arange`.
 static bool is_index(const SumJoining *join, const Value *index, const Value *end) {
+    while (made_by(index, OP_EXPAND_DIMS) || made_by(index, OP_BROADCAST_TO))
+        index = index->op->operands[0];
     const Op *loop = inner(&join->second);
     if (made_by(index, OP_ARANGE))
         return is_number(index->op->operands[0], 0) && !end->op && !end->type.rank &&
@@ -215,20 +217,61 @@ static Value *term_of(const SumJoining *join, int carried) {
     }
 }
 
-static bool is_alike(const SumJoining *join, const Op *load) {
+/// The terms of an address, in whatever order they are added. False where there are too many.
+static bool list_addends(const Value *value, const Value **addends, int *count) {
+    if (made_by(value, OP_ADD))
+        return list_addends(value->op->operands[0], addends, count) &&
+               list_addends(value->op->operands[1], addends, count);
+    if (*count == MOST_ADDENDS) return false;
+    addends[(*count)++] = value;
+    return true;
+}
+
+static bool addresses_are_twins(const Value *a, const Value *b, const Twins *twins) {
+    const Value *of_a[MOST_ADDENDS], *of_b[MOST_ADDENDS];
+    int count = 0, others = 0;
+    bool is_same_type = a->type.kind == TYPE_POINTER && same_type(a, b);
+    if (!is_same_type || !list_addends(a, of_a, &count) || !list_addends(b, of_b, &others) ||
+        count != others)
+        return false;
+    for (int i = 0; i < count; i++) {
+        int k = i;
+        while (k < count && !expressions_are_twins(of_a[i], of_b[k], twins)) k++;
+        if (k == count) return false;
+        of_b[k] = of_b[i];
+    }
+    return true;
+}
+
+/// Whether two loads read the same elements, under the same mask.
+static bool loads_are_twins(const Op *a, const Op *b, const Twins *twins) {
+    if (expressions_are_twins(a->results[0], b->results[0], twins)) return true;
+    if (a->operand_count != b->operand_count ||
+        !addresses_are_twins(a->operands[0], b->operands[0], twins))
+        return false;
+    for (int i = 1; i < a->operand_count; i++) {
+        const Value *left = a->operands[i], *right = b->operands[i];
+        bool is_same =
+            left == right || (left && right && expressions_are_twins(left, right, twins));
+        if (!is_same) return false;
+    }
+    return true;
+}
+
+/// The load of the first nest's innermost loop that reads what one of the second reads; or NULL.
+static Value *twin_of(const SumJoining *join, const Op *load) {
     Twins twins = {.count = join->first.depth};
     for (int i = 0; i < twins.count; i++) {
         twins.a[i] = body(join->first.loops[i])->arguments[0];
         twins.b[i] = body(join->second.loops[i])->arguments[0];
     }
     for (const Op *op = body(inner(&join->first))->first; op; op = op->next)
-        if (op->code == OP_LOAD && expressions_are_twins(op->results[0], load->results[0], &twins))
-            return true;
-    return false;
+        if (op->code == OP_LOAD && loads_are_twins(op, load, &twins)) return op->results[0];
+    return NULL;
 }
 
 /// Nothing but sums of numbers, of what the first nest loads, too.
-static bool only_adds(const SumJoining *join) {
+static bool only_adds(SumJoining *join) {
     const LoopNest *nest = &join->second;
     for (int level = 0; level < nest->depth; level++) {
         const Region *region = body(nest->loops[level]);
@@ -237,7 +280,9 @@ static bool only_adds(const SumJoining *join) {
             if (!is_inner && op == nest->loops[level + 1]) continue;
             bool is_load = op->code == OP_LOAD && op_is_stable_load(join->function, op);
             if (op->region_count || (!is_load && !op_is_pure(op))) return false;
-            if (is_load && (!is_inner || !is_alike(join, op))) return false;
+            Value *twin = is_load && is_inner ? twin_of(join, op) : NULL;
+            if (is_load && !twin) return false;
+            if (is_load) map_set_pointer(&join->copies, op->results[0], twin);
         }
     }
     for (int i = 0; i < outer(nest)->result_count; i++)

@@ -168,6 +168,30 @@ static bool read_grid(Arena *arena, LaunchArguments *arguments) {
     return true;
 }
 
+/// `*sizes` among the arguments: as many as the kernel has parameters that nothing else is passed for, if all have to be passed.
+static bool open_spread(Arena *arena, LaunchArguments *arguments, int spread) {
+    const FunctionDefinition *kernel = arguments->site->kernel;
+    int named = arguments->count - arguments->positional,
+        more = kernel->parameter_count - named - (arguments->positional - 1);
+    for (int i = 0; i < kernel->parameter_count; i++)
+        if (kernel->parameters[i].default_text.size || kernel->parameters[i].is_keyword_only ||
+            kernel->parameters[i].is_variadic)
+            return false;
+    if (more < 0 || kernel->tuned_names.count) return false;
+    int count = arguments->count - 1 + more;
+    SyntaxNode *nodes = ARENA_ARRAY(arena, SyntaxNode, count + 1);
+    for (int i = 0; i < count; i++) {
+        bool is_spread = i >= spread && i < spread + more;
+        nodes[i] = is_spread    ? (SyntaxNode){0}
+                   : i < spread ? arguments->nodes[i]
+                                : arguments->nodes[i - more + 1];
+    }
+    arguments->nodes = nodes;
+    arguments->count = count;
+    arguments->positional += more - 1;
+    return true;
+}
+
 bool launch_arguments_read(Arena *arena, const Module *module, const LaunchSite *site,
                            LaunchArguments *arguments) {
     *arguments = (LaunchArguments){.site = site, .source = module->source};
@@ -180,16 +204,20 @@ bool launch_arguments_read(Arena *arena, const Module *module, const LaunchSite 
     SyntaxNode list = node_field(site->call, "arguments");
     arguments->count = node_children(arena, list, &arguments->nodes);
     if (node_kind(list) != SYNTAX_ARGUMENT_LIST || arguments->count == 0) return false;
+    int spread = -1;
     for (int i = 0; i < arguments->count; i++) {
         SyntaxNode node = arguments->nodes[i];
         SyntaxKind kind = node_kind(node);
-        if (kind == SYNTAX_LIST_SPLAT || kind == SYNTAX_DICTIONARY_SPLAT) return false;
+        if (kind == SYNTAX_DICTIONARY_SPLAT || (kind == SYNTAX_LIST_SPLAT && spread >= 0))
+            return false;
+        if (kind == SYNTAX_LIST_SPLAT) spread = i;
         if (kind != SYNTAX_KEYWORD_ARGUMENT) {
             if (arguments->positional != i) return false;
             arguments->positional++;
         }
         arguments->last_end = node_range(module->source, node).end;
     }
+    if (spread >= 0 && !open_spread(arena, arguments, spread)) return false;
     if (arguments->positional > site->kernel->parameter_count) return false;
     return read_grid(arena, arguments);
 }

@@ -7,7 +7,7 @@
 typedef struct LaunchArguments {
     const LaunchSite *site;
     const Source *source;
-    SyntaxNode *nodes;  // of the call's arguments
+    SyntaxNode *nodes;  // of the call's arguments; null ones for what `*sizes` passes
     int count;
     int positional;     // of these come by their place
     uint32_t last_end;  // behind the last one
@@ -16,7 +16,7 @@ typedef struct LaunchArguments {
     bool is_computed;  // the grid is a function of what is passed
 } LaunchArguments;
 
-/// False where the text does not show all of it: `*arguments`, a grid that is computed elsewhere, a tuned block in it.
+/// False where the text does not show all of it: `**arguments`, `*arguments` of an unknown number, a grid that is computed elsewhere, a tuned block in it.
 bool launch_arguments_read(Arena *arena, const Module *module, const LaunchSite *site,
                            LaunchArguments *arguments);
 /// What the launch passes for a parameter of its kernel, by number; a null node where it passes nothing.

@@ -178,8 +178,10 @@ static Attempt try_values(const SavingSearch *search, const Kernel *kernel, cons
     return chosen;
 }
 
-/// The candidates that are, or are not, of loops of which a log-sum is tried; at most one log-sum for each loop.
-static RowValues chosen_of(Arena *arena, const RowValues *all, bool takes_log_sums) {
+/// The candidates that are, or are not, of loops of which a log-sum is tried; at most one log-sum for each loop. With `takes_covered` also
+/// those that only serve to make others.
+static RowValues chosen_of(Arena *arena, const RowValues *all, bool takes_log_sums,
+                           bool takes_covered) {
     RowValues chosen = {0};
     for (LIST_EACH(int, i, *all)) {
         const RowValue *candidate = &all->items[i];
@@ -193,7 +195,7 @@ static RowValues chosen_of(Arena *arena, const RowValues *all, bool takes_log_su
         }
         bool is_wanted = takes_log_sums ? (candidate->is_log_sum ? !is_again : !has_log_sum)
                                         : !candidate->is_log_sum;
-        is_wanted &= !candidate->is_covered;
+        is_wanted &= takes_covered || !candidate->is_covered;
         if (is_wanted) LIST_PUSH(arena, &chosen, *candidate);
     }
     return chosen;
@@ -231,11 +233,21 @@ static SavingChoice search_kernel(SavingSearch *search, const Kernel *kernel, co
     if (plain->status != BACKWARD_DERIVED || !has_work_again(plain)) return none;
     if (stands_in(search->file, plain)) return none;
     if (search->kernels++ >= MOST_KERNELS) return none;
-    RowValues with = chosen_of(search->arena, all, true);
-    RowValues without = chosen_of(search->arena, all, false);
+    RowValues with = chosen_of(search->arena, all, true, false);
+    RowValues without = chosen_of(search->arena, all, false, false);
+    RowValues every = chosen_of(search->arena, all, false, true);
     Attempt best = try_values(search, kernel, plain, &with);
     if (!best.snapshot && without.count && without.count != with.count)
         best = try_values(search, kernel, plain, &without);
+    const Backward *so_far = best.snapshot ? best.backward : plain;
+    if (every.count != without.count && has_work_again(so_far)) {
+        // what a value was made of may be needed beside it: a norm that is bounded from below
+        Attempt more = try_values(search, kernel, so_far, &every);
+        if (more.snapshot) {
+            attempt_end(&best);
+            best = more;
+        }
+    }
     *chosen = best.snapshot;
     return best.snapshot ? choice_of(all, &best.used) : none;
 }

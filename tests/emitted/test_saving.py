@@ -330,6 +330,56 @@ def test_where_a_launch_cannot_pass_it_nothing_is_stored(
     assert "attend_backward" in run.stdout
 
 
+BOUNDED = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def columns(x, y, R, C, eps, BR: tl.constexpr, BC: tl.constexpr):
+    c = tl.program_id(0) * BC + tl.arange(0, BC)
+    squares = tl.zeros((BC,), dtype=tl.float32)
+    for first in range(0, R, BR):
+        r = first + tl.arange(0, BR)
+        keep = (r[:, None] < R) & (c[None, :] < C)
+        v = tl.load(x + r[:, None] * C + c[None, :], mask=keep, other=0.0).to(tl.float32)
+        squares += tl.sum(v * v, axis=0)
+    scale = 1.0 / tl.maximum(tl.sqrt(squares), eps)
+    for first in range(0, R, BR):
+        r = first + tl.arange(0, BR)
+        keep = (r[:, None] < R) & (c[None, :] < C)
+        v = tl.load(x + r[:, None] * C + c[None, :], mask=keep, other=0.0).to(tl.float32)
+        tl.store(y + r[:, None] * C + c[None, :], v * scale[None, :], mask=keep)
+
+
+def launch(x, eps=1e-12):
+    R, C = x.shape
+    y = torch.empty_like(x)
+    columns[(triton.cdiv(C, 8),)](x, y, R, C, eps, BR=16, BC=8)
+    return y
+"""
+
+
+def test_what_a_value_was_made_of_is_stored_where_both_are_needed(tmp_path: Path) -> None:
+    """Whether the bound was reached is asked of the sum, not of the scale."""
+    path = tmp_path / "source.py"
+    path.write_text(BOUNDED)
+    run = tad("--backward", path, "--save", "auto")
+    assert "`columns` also stores `squares_saved_ptr`" in run.stdout and "proved" in run.stderr
+    kernel = run.stdout.split("def columns_backward(")[1].split("\n\n\n")[0]
+    assert kernel.count("for first in") == 2
+
+
+def test_sizes_that_are_spread_are_counted(tmp_path: Path) -> None:
+    """How many `*sizes` passes follows from what else is passed."""
+    text = attention()
+    assert "v, o, n, 0.3, D=16" in text
+    path = tmp_path / "source.py"
+    path.write_text(text.replace("n, 0.3, D=16", "*(n, 0.3), D=16"))
+    run = tad("--backward", path, "--save", "auto")
+    assert " also stores `" in run.stdout and "proved" in run.stderr, run.stderr
+
+
 @pytest.mark.parametrize("wrapper", ["none", "triton_op"])
 def test_only_functions_make_it(wrapper: str, tmp_path: Path) -> None:
     path = tmp_path / "source.py"

@@ -185,7 +185,7 @@ def test_planes_of_a_channel_are_loaded_ahead() -> None:
     """A program goes through several rows, twice: each is an iteration whose loads are in flight."""
     kernel, module = whole_rows("reductions.py", "batch_norm_kernel")
     assert kernel.count("in tl.range(N, num_stages=STAGES):") == kernel.count("for ") == 2
-    assert (kernel.count("tl.load(base"), kernel.count("tl.load(dy_ptr")) == (2, 2)
+    assert kernel.count("tl.load(dy_ptr") == 2 and kernel.count("x = tl.load(") == 2
     assert "block, warps = _whole_row(HW, x_ptr, dy_ptr, sums=5)" in module
     assert "STAGES=_stages(BLOCK, x_ptr, dy_ptr), num_warps=warps, )" in module
 

@@ -111,6 +111,13 @@ static void take_whole_rows(Differentiation *state) {
     function_clean(
         state
             ->primal);  // what a loop carries and nobody reads has other numbers with another block
+    bool joins = state->options && state->options->joins_loops;
+    if (joins && digit_loops_open(state->arena, state->primal)) {  // a row of the elements
+        state->joins.any = true;
+        function_simplify(state->primal);
+        function_share(state->primal);
+        function_hoist(state->primal);
+    }
     if (!whole_rows_take(state->arena, state->primal, &state->parts.row)) {
         adjoint_fail(state, DIAGNOSTIC_GRADIENT_ATOMIC_HOT_SPOT, (Range){0}, "no rows in blocks");
         return;

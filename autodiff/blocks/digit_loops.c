@@ -23,6 +23,7 @@ typedef struct RowLoop {
     Map moved;  // values that depend on the loop's number
     Map by_row;  // quotients, and what is made of these alone by element -> the number for a row, once it is made
     LIST(Op *) made, loads, quotients, remainders, masks;  // `made`: by element, of such values
+    LIST(Op *) mixed;  // by element, of such values and of what differs within a row
 } RowLoop;
 
 static RowLoop row_loop(DigitLoops *all, Op *loop) {
@@ -75,6 +76,15 @@ static bool is_made_of_rows(const RowLoop *row, const Op *op) {
     return only;
 }
 
+/// Whether an operation by element has a tile beside what is the same for a row: a number may stand for that.
+static bool is_of_lanes_too(const RowLoop *row, const Op *op) {
+    bool has_lanes = false;
+    for (int i = 0; i < op->operand_count; i++)
+        has_lanes |= op->operands[i] && !is_by_row(row, op->operands[i]) &&
+                     op->operands[i]->type.rank == op->results[0]->type.rank;
+    return has_lanes && op_is_by_element(op) && op->result_count == 1 && op->operand_count == 2;
+}
+
 static bool uses_rows(const RowLoop *row, const Op *op) {
     for (int i = 0; i < op->operand_count; i++)
         if (is_by_row(row, op->operands[i])) return true;
@@ -122,7 +132,11 @@ static bool read_body(RowLoop *row) {
         } else if (op->code == OP_LOAD && is_by_row(row, op->operands[0])) {
             LIST_PUSH(arena, &row->loads, op);
         } else if (uses_rows(row, op)) {
-            if (!is_made_of_rows(row, op)) return false;
+            if (!is_made_of_rows(row, op)) {
+                if (!is_of_lanes_too(row, op)) return false;
+                LIST_PUSH(arena, &row->mixed, op);
+                continue;
+            }
             map_set_pointer(&row->by_row, op->results[0], row);
             LIST_PUSH(arena, &row->made, op);
         }
@@ -233,6 +247,12 @@ static bool split_loop(DigitLoops *all, Op *loop, const Poly *rows) {
         map_set_pointer(&row.by_row, row.quotients.items[i]->results[0], number);
     for (LIST_EACH(int, i, row.made))
         if (!make_number(&row, row.made.items[i])) return false;
+    for (LIST_EACH(int, i, row.mixed))
+        for (int k = 0; k < 2; k++) {
+            Value *by_row = row.mixed.items[i]->operands[k];
+            if (is_by_row(&row, by_row))
+                op_set_operand(row.mixed.items[i], k, map_get_pointer(&row.by_row, by_row));
+        }
     for (LIST_EACH(int, i, row.loads)) load_once(&row, row.loads.items[i]);
     return true;
 }

@@ -14,6 +14,7 @@ ATOMICS = {
     "summed_weights": 0,
     "shifted_behind": 1,  # what lies behind the mask counts: there would be more of it
     "asks_for_a_place": 1,
+    "planes": 0,
 }
 
 
@@ -40,3 +41,17 @@ def test_channels_of_a_group_are_a_loop() -> None:
     assert "atomic" not in backward
     assert backward.count("tl.store(dx_ptr") == 1
     assert "block, warps = _row_block(BLOCK, hw, x_ptr, dy_ptr, sums=4" in text
+
+
+def test_planes_that_lie_apart_are_rows_of_a_loop() -> None:
+    """Where a block holds a plane, its loads run ahead."""
+    text = tad("--backward", f"{FILE}:planes").stdout
+    kernel = text.split("def planes_backward(")[1].split("\n\n\n")[0]
+    assert kernel.count("in range(N):") == kernel.count("in range(0, hw, BLOCK):") == 2
+    assert "// hw" not in kernel and "atomic" not in kernel
+    whole = text.split("def planes_backward_whole_rows(")[1].split("\n\n\n")[0]
+    assert whole.count("in tl.range(N, num_stages=STAGES):") == whole.count("for ") == 2
+    assert (
+        "dx_ptr = _gradient_buffer(\n                x_ptr, stored=[(1, hw), (hw, ctx.grid[0]), (C * hw, N)]"
+        in text
+    )

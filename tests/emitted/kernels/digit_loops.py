@@ -110,3 +110,33 @@ def run_asks_for_a_place(x, w):
     y = torch.zeros_like(x)
     asks_for_a_place[(x.shape[0],)](x, w, y, x.shape[1], x.shape[2], BLOCK=16)
     return y
+
+
+@triton.jit
+def planes(x_ptr, w_ptr, y_ptr, N, C, hw, eps, BLOCK: tl.constexpr):
+    """A batch norm of which each program walks the planes of its channel, which lie apart, as one."""
+    c = tl.program_id(0)
+    n = N * hw
+    total = tl.zeros([BLOCK], dtype=tl.float32)
+    squares = tl.zeros([BLOCK], dtype=tl.float32)
+    for start in range(0, n, BLOCK):
+        i = start + tl.arange(0, BLOCK)
+        at = (i // hw) * C * hw + c * hw + i % hw
+        x = tl.load(x_ptr + at, mask=i < n, other=0.0).to(tl.float32)
+        total += x
+        squares += x * x
+    mean = tl.sum(total) / n
+    rstd = tl.rsqrt(tl.sum(squares) / n - mean * mean + eps)
+    w = tl.load(w_ptr + c)
+    for start in range(0, n, BLOCK):
+        i = start + tl.arange(0, BLOCK)
+        at = (i // hw) * (C * hw) + c * hw + i % hw
+        x = tl.load(x_ptr + at, mask=i < n, other=0.0).to(tl.float32)
+        tl.store(y_ptr + at, (x - mean) * rstd * w, mask=i < n)
+
+
+def run_planes(x, w):
+    N, C, hw = x.shape
+    y = torch.empty_like(x)
+    planes[(C,)](x, w, y, N, C, hw, 1e-5, BLOCK=16)
+    return y

@@ -62,6 +62,8 @@ EQUAL = {
     "total = tl.sum(tl.where(x_mask, quotient * (x - mean) * 4.0, 0.0))": CENTRED,
     "total = tl.sum(tl.where(x_mask, (x - mean) * 2.0, 0.0))": CENTRED,
     "acc -= tl.where(mask, difference * 4.0, 0.0)": CENTRED,
+    "dmean_1 -= tl.where(mask, difference * 4.0, 0.0)": CENTRED,
+    '(label >= 0) & ((label <= n_cols)) | (dpicked == 0.0), 0.0, float("nan")': WITHIN,
     "if (group <= groups):": TWICE,
     "programs = tl.cdiv((all_programs), seq_len)": "each batch has all positions",
     "h = h0": "the state is 0 before",

@@ -193,7 +193,7 @@ static void try_store(FillSearch *search, const GradientStore *only) {
                  .region = store->parent,
                  .before = store,
                  .range = store->range};
-    add_wider_terms(search, &b);
+    search->own_terms = search->term_count;  // by wider ones, stored zeros take longer than a fill
     unsigned ends = find_ends(search, &b, &search->state->parts.fill_ranges);
     if (ends) widen(search, only->gradient, &b, ends);
 }

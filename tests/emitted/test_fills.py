@@ -50,8 +50,6 @@ FILLED = {
     "one matrix": {"row": "pid"},
     "window": {"keep": "(cols < T) & (cols <= row) & (cols > row - 3)"},
     "parity": {"keep": "(cols % 2 <= row % 2) & (cols < T)"},
-    # a row ends with the last of the rows at most
-    "endless": {"keep": "(cols <= row) & (cols % 2 <= row % 2)"},
     # the other gradient has a mask of its own
     "two gradients": {
         "more": "b_ptr, ",
@@ -62,6 +60,8 @@ FILLED = {
 KEPT = {
     # nothing is left out
     "whole": {"keep": "cols < T"},
+    # a program's number alone ends a row
+    "endless": {"keep": "(cols <= row) & (cols % 2 <= row % 2)"},
     # nothing says where a row ends
     "without end": {"keep": "cols % 2 <= row % 2"},
     # programs along the other axis have the same elements

@@ -136,6 +136,20 @@ static LaneCount count_products(LoopTileSearch *search, const char **rows) {
     return lane_count(search, sum);
 }
 
+/// Rows of the tiles that the loop loads, where the products have none but the block's: it computes their transposes.
+static const char *count_loaded_rows(LoopTileSearch *search) {
+    const Poly *block = poly_atom(search->blocks->arena, search->symbol), *found = NULL;
+    for (LIST_EACH(int, i, search->loads)) {
+        const Op *load = search->loads.items[i];
+        const Poly *height = load->results[0]->type.dims[0];
+        if (loop_around(load) != search->loop || !height || poly_equal(height, block)) continue;
+        if (found && !poly_equal(found, height)) return "0";
+        found = height;
+    }
+    const char *text = found ? launch_number_text(search->blocks, search->launch, found) : NULL;
+    return text ? text : "0";
+}
+
 static void list_tensors(LoopTileSearch *search, LoopTile *tile) {
     tile->tensors = ARENA_ARRAY(search->blocks->arena, const char *, search->loads.count + 1);
     for (LIST_EACH(int, i, search->loads)) {
@@ -171,6 +185,7 @@ void loops_describe(Blocks *blocks, BackwardLaunch *launch) {
     for (LIST_EACH(int, i, blocks->origins))
         tile->is_owned |= blocks->origins.items[i].symbol == search.symbol &&
                           blocks->origins.items[i].kind == ORIGIN_OWNERS;
+    if (tile->is_owned && strcmp(tile->rows, "0") == 0) tile->rows = count_loaded_rows(&search);
     list_tensors(&search, tile);
     if (!search.fits) return;
     launch->loop = tile;

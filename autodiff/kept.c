@@ -48,6 +48,7 @@ static void argument_settle(Arena *arena, BackwardArgument *argument) {
     TEXT(argument, dtype);
     TEXT(argument, stored);
     TEXT(argument, filled);
+    TEXT(argument, unfilled);
     TEXT(argument, upstream);
     TEXT(argument, input);
     TEXTS(argument, read, argument->read_count);

@@ -168,7 +168,13 @@ const char *filled_text(Arena *arena, const LaunchPlan *plan, const BackwardArgu
                     !gradient->stored && !gradient->is_float32 && !gradient->is_parts &&
                     !gradient->same_as && !gradient_is_optional(arena, plan, gradient);
     const char *text = is_plain ? claim_of(plan, gradient, &most_axis) : NULL;
-    return text ? arena_printf(arena, "stored=%s", named_text(arena, plan, text)) : NULL;
+    if (!text) return NULL;
+    const char *unfilled = gradient->unfilled;
+    int axis;
+    if (!unfilled || !is_said(plan, unfilled, &axis) || axis > most_axis)
+        return arena_printf(arena, "stored=%s", named_text(arena, plan, text));
+    return arena_printf(arena, "stored=%s, unfilled=%s", named_text(arena, plan, text),
+                        named_text(arena, plan, unfilled));
 }
 
 /// A range whose length the Function can say, or one whose length it cannot; NULL where it cannot say the step.

@@ -259,6 +259,38 @@ static const char *alone_text(Arena *arena, const Function *backward, const Back
                        map_get_pointer(&values, gradient), false);
 }
 
+/* ---- what a kernel stores that does not store the zeros around it ---- */
+
+typedef struct FillBranchSearch {
+    const Value *flag;
+    Op *branch;
+} FillBranchSearch;
+
+static bool visit_branch(void *context, Op *op) {
+    FillBranchSearch *search = context;
+    if (op->code == OP_IF && op->operands[0] == search->flag && !op->result_count)
+        search->branch = op;
+    return !search->branch;
+}
+
+/// What is stored on the other side of the branch on ARGUMENT_FILL. NULL: not known, or there is no such branch.
+static const char *unfilled_text(Arena *arena, const Function *backward,
+                                 const BackwardLaunch *launch, const BackwardArgument *argument,
+                                 const Value *gradient) {
+    const Value *fill = parameter_for(backward, launch, ARGUMENT_FILL, argument->of);
+    if (!fill) return NULL;
+    Map values = map_new(arena);
+    Function *copy = function_copy(arena, backward, backward->name, &values);
+    FillBranchSearch search = {.flag = map_get_pointer(&values, fill)};
+    region_walk(copy->body, visit_branch, &search);
+    if (!search.branch || search.branch->region_count < 2) return NULL;
+    Region *other = search.branch->regions[1];
+    while (other->first != region_terminator(other)) op_move_before(other->first, search.branch);
+    op_remove(search.branch);
+    return stored_text(stored_search_new(arena, copy, launch), copy,
+                       map_get_pointer(&values, gradient), false);
+}
+
 void coverage_describe(Arena *arena, Function *backward, BackwardLaunch *launch) {
     StoredSearch *coverage = stored_search_new(arena, backward, launch);
     const Value *most = parameter_for(backward, launch, ARGUMENT_SLICES, NULL);
@@ -282,6 +314,8 @@ void coverage_describe(Arena *arena, Function *backward, BackwardLaunch *launch)
                                ? parameter_for(backward, launch, ARGUMENT_PART_STRIDE, argument->of)
                                : NULL;
         argument->stored = stored_text(coverage, backward, backward->parameters[i].value, false);
+        argument->unfilled =
+            unfilled_text(arena, backward, launch, argument, backward->parameters[i].value);
     }
 }
 

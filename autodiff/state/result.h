@@ -83,6 +83,8 @@ typedef struct BackwardArgument {
     // forward's arguments and `grid.0`, programs along an axis: elements `step * i + ...` for i below length; NULL: not known
     const char *
         filled;  // ARGUMENT_GRADIENT: the same of what it stores under ARGUMENT_FILL, where that is all of the tensor; NULL: there is none
+    const char
+        *unfilled;  // with `filled`: the same of what it stores without the flag; NULL: not known
     const char *
         upstream;  // ARGUMENT_SAME: the output along whose `axis` this is the stride, and which alone it addresses: the upstream
     // gradient's own stride does as well; NULL: none
@@ -307,7 +309,7 @@ typedef struct Backward {
     bool is_partial;  // options->wrt left inputs out
     bool is_untuned;  // the forward is tuned, and its backward runs in the same configuration
     const char
-        *scalars_lost;  // why numbers that launchers read off tensors have no gradient; or NULL
+        *scalars_lost;      // why numbers that launchers read off tensors have no gradient; or NULL
     const char *flag_lost;  // which value of which flag the backward is not for, and why; or NULL
     Range flag_range;
     LoopNote *loop_notes;

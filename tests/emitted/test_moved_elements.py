@@ -355,6 +355,18 @@ def test_every_third_element_has_zeros_between(
     check_gradient(text, lambda x: x[:, ::3], np.ones((5, columns)), interpreter)
 
 
+def test_rows_that_end_in_the_next_one_raise(tmp_path: Path, interpreter: Worker) -> None:
+    """The sizes that a proof runs may be odd, where what two rows read of one row takes turns."""
+    text = EVERY.replace("o * STEP", "o * 2").replace("NO = (N + step - 1) // step", "NO = N - 2")
+    path = tmp_path / "kernels.py"
+    path.write_text(HEAD + text.replace("k[(M,", "k[(M - 1,"))
+    text = tad("--backward", "--no-proof", path).stdout
+    assert "unfilled=[(2, min(programs[1] * B, NO)), (N, programs[0])]" in text
+    x, upstream = np.ones((4, 8)), np.ones((4, 6))
+    with pytest.raises(Exception, match="lie on each other"):
+        call_function(text, "run", [x], wrt=[0], grad_outputs=[upstream], worker=interpreter)
+
+
 def test_what_lies_between_may_be_another_program_s(tmp_path: Path) -> None:
     path = tmp_path / "kernels.py"
     text = EVERY.replace("row * N + o * STEP", "row * N + o * STEP + tl.program_id(2)")

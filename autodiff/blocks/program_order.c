@@ -28,6 +28,16 @@ static int axis_of_blocks(const BackwardLaunch *launch) {
     return 0;
 }
 
+/// Whether what stands between two numbers of a program is made of one of them.
+static bool is_read_between(const Op *first, const Op *last) {
+    for (const Op *op = first->next; op && op != last; op = op->next) {
+        if (op->region_count) return true;
+        for (int i = 0; i < op->operand_count; i++)
+            if (op->operands[i] == first->results[0]) return true;
+    }
+    return false;
+}
+
 void programs_follow_rows(Function *backward, const BackwardLaunch *launch) {
     GridUses uses = {0};
     int axis = axis_of_blocks(launch);
@@ -35,10 +45,11 @@ void programs_follow_rows(Function *backward, const BackwardLaunch *launch) {
     Value *row = uses.ids[0], *block = uses.ids[axis];
     bool fits = axis && row && block && !uses.is_counted;
     for (int i = 1; i < PROGRAM_AXES; i++) fits &= i == axis || !uses.ids[i];
-    if (!fits) return;
+    if (!fits || row->op->parent != block->op->parent) return;
     Op *last = row->op;
     for (Op *op = row->op; op; op = op->next)
         if (op == block->op) last = op;
+    if (is_read_between(last == row->op ? block->op : row->op, last)) return;
     Builder b = {.function = backward, .region = last->parent, .before = last->next};
     Value *rows = build_unary(&b, OP_NUM_PROGRAMS, build_int(&b, 0)),
           *blocks = build_unary(&b, OP_NUM_PROGRAMS, build_int(&b, axis));
@@ -49,9 +60,14 @@ void programs_follow_rows(Function *backward, const BackwardLaunch *launch) {
     own_block->name = block->name;
     number->name = "program";
     row->name = block->name = NULL;
-    for (Op *op = own_block->op->next; op; op = op->next)
+    for (Op *op = own_block->op->next; op; op = op->next) {
         for (int i = 0; i < op->operand_count; i++) {
             if (op->operands[i] == row) op->operands[i] = own_row;
             if (op->operands[i] == block) op->operands[i] = own_block;
         }
+        for (int r = 0; r < op->region_count; r++) {
+            region_replace_uses(op->regions[r], row, own_row);
+            region_replace_uses(op->regions[r], block, own_block);
+        }
+    }
 }

@@ -262,10 +262,10 @@ static bool run_loop(LoopRun *run, const MomentElements *elements, SeenElements 
     const DrawnNumbers *carried[MOST_CARRIED];
     for (int i = 0; i < loop->result_count; i++)
         carried[i] = numbers_of(run, loop->operands[FIRST_CARRIED + i]);
-    for (double at = lower; at < upper && !run->failed; at += step) {
+    for (int turn = 0; lower + turn * step < upper && !run->failed; turn++) {
         run->inside = map_new(run->arena);
         DrawnNumbers *variable = ARENA_NEW(run->arena, DrawnNumbers);
-        *variable = (DrawnNumbers){.count = 1, .of = {at}};
+        *variable = (DrawnNumbers){.count = 1, .of = {lower + turn * step}};
         map_set_pointer(&run->inside, body(loop)->arguments[0], variable);
         for (int i = 0; i < loop->result_count; i++)
             map_set_pointer(&run->inside, body(loop)->arguments[1 + i],

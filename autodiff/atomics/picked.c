@@ -319,11 +319,11 @@ static bool visit_moved(void *context, Op *op) {
 /// Where the branches around the addition need what comes of the row: what is added, or 0 where they are not taken, is chosen in front of
 /// the row. What they load is loaded there only where they are taken.
 static bool ask_again(Pick *pick) {
-    const Op *branches[MOST_PARTS];
-    bool is_else[MOST_PARTS];
+    const Op *branches[REGIONS_MOST_NESTED];
+    bool is_else[REGIONS_MOST_NESTED];
     int count = 0;
     for (const Op *op = pick->addition; op != pick->in_addition; op = op->parent->parent) {
-        if (count == MOST_PARTS) return false;
+        if (count == REGIONS_MOST_NESTED) return false;
         branches[count] = op->parent->parent;
         is_else[count] = op->parent == branches[count]->regions[1];
         count++;

@@ -8,8 +8,6 @@
 #include "analysis/launches/launch_least.h"
 #include "autodiff/addresses/place.h"
 
-enum { MOST_PARTS = 12 };  // of a mask. Beyond: it stays as it is
-
 /// `value < bound`, or `value >= bound`.
 typedef struct PartBound {
     const Value *value;
@@ -18,14 +16,14 @@ typedef struct PartBound {
 } PartBound;
 
 typedef struct MaskTerms {
-    Value *items[MOST_PARTS];
+    Value *items[MASK_MOST_PARTS];
     int count;
 } MaskTerms;
 
 static bool list_parts(Value *mask, MaskTerms *parts) {
     if (mask->op && mask->op->code == OP_AND)
         return list_parts(mask->op->operands[0], parts) && list_parts(mask->op->operands[1], parts);
-    if (parts->count == MOST_PARTS) return false;
+    if (parts->count == MASK_MOST_PARTS) return false;
     parts->items[parts->count++] = mask;
     return true;
 }
@@ -130,7 +128,7 @@ static bool is_implied(const Differentiation *state, const Value *part, const Va
 
 /// The parts without those that others imply; of two that say the same the first stays.
 static MaskTerms without_implied(const Differentiation *state, const MaskTerms *parts) {
-    bool is_left[MOST_PARTS];
+    bool is_left[MASK_MOST_PARTS];
     MaskTerms left = {.count = 0};
     for (int i = 0; i < parts->count; i++) is_left[i] = true;
     for (int i = parts->count - 1; i >= 0; i--)
@@ -185,7 +183,7 @@ static bool is_denied(const Differentiation *state, const MaskTerms *parts, Valu
 
 /// What the mask has of `where(c, x, 0)`, where it has `c`, and of `where(c, 0, x)`, where it has not: the other elements are not stored.
 static void drop_choices(const Differentiation *state, Op *op, const MaskTerms *parts) {
-    for (int left = MOST_PARTS; left > 0; left--) {
+    for (int left = MASK_MOST_PARTS; left > 0; left--) {
         const Op *choice = op->operands[1]->op;
         if (!choice || choice->code != OP_WHERE) return;
         bool is_kept = is_zero(choice->operands[2]) && all_hold(state, parts, choice->operands[0]);

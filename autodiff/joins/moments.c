@@ -12,7 +12,7 @@
 enum {
     MOST_ELEMENTS = 64,  // of a tile, with the sizes that are drawn
     MOST_ITERATIONS = 5,
-    MOST_CARRIED = 8,
+    MOST_CARRIED = 8,  // numbers: a mean and a variance have three. Beyond: the loop stays
     MOST_DEPTH = 24,
     MOST_DRAWS = 80,
     PROBES = 4,  // draws in which the numbers have to be right

@@ -6,9 +6,8 @@
 #include "autodiff/rewrite/rewrite.h"
 
 enum {
-    FEWEST_PRODUCTS = 2,   // fewer leave enough time beside them for a mask
-    MOST_COMPARISONS = 8,  // of one mask: a branch that asks more is slower than the mask
-    MOST_NESTED = 32,      // operations between a comparison's operand and what it starts from
+    FEWEST_PRODUCTS = 2,  // fewer leave enough time beside them for a mask
+    MOST_NESTED = 32,     // operations between a comparison's operand and what it starts from
 };
 
 /// A comparison of a mask, and the constexpr condition under which it is one.
@@ -20,7 +19,7 @@ typedef struct Leaf {
 
 typedef struct Mask {
     Builder builder;  // in front of what it masks
-    Leaf leaves[MOST_COMPARISONS];
+    Leaf leaves[MASK_MOST_PARTS];
     int count;
 } Mask;
 
@@ -35,7 +34,7 @@ static bool add_leaf(Mask *mask, Leaf leaf) {
         if (is_either) known->flag = NULL;  // on both sides of a flag
         if (is_same || is_either || !known->flag) return true;
     }
-    if (mask->count == MOST_COMPARISONS) return false;
+    if (mask->count == MASK_MOST_PARTS) return false;
     mask->leaves[mask->count++] = leaf;
     return true;
 }

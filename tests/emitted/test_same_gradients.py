@@ -138,7 +138,7 @@ def run(x, r, programs):
         pytest.param("a * a + b", "n", True, id="as it is"),
         pytest.param("a * a + b * 2.0", "n", False, id="scaled"),
         pytest.param("a * a - b", "n", False, id="negated"),
-        pytest.param("a * a + b", "n - 1", False, id="another mask"),
+        pytest.param("a * a + b", "n - 1", True, id="another mask"),
     ],
 )
 @pytest.mark.parametrize("programs", [1, 3])

@@ -143,7 +143,8 @@ KERNELS: dict[str, tuple[str, str, str | None]] = {
         "x, y, n, BLOCK: tl.constexpr",
         "o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
         "a = tl.load(x + 2 * o, mask=o < n)\n"
-        "tl.store(y + o, a * a, mask=o < n)",
+        "b = tl.load(y + o, mask=o < n)\n"
+        "tl.store(y + o, a * a + b, mask=o < n)",
         "[(2, min(ctx.grid[0] * BLOCK, n))]",
     ),
     "under_a_flag": (

@@ -275,10 +275,10 @@ def every_other_tile(x, labels, y, n, BLOCK: tl.constexpr):
     tl.store(y + row, tl.log(total) - tl.load(x + row * n + tl.load(labels + row)))
 
 
-# what the branch adds to the shift comes of the row
 # tad: n=11, BLOCK=4, x=f32[3, n], shift=f32[3], labels=i32[3], y=f32[3], z=f32[3], first=5, ignored=-1, grid=(3,)
 @triton.jit
 def less_a_shift(x, shift, labels, y, z, n, first, ignored, BLOCK: tl.constexpr):
+    # What the branch adds to the shift comes of the row.
     row = tl.program_id(0)
     label = tl.load(labels + row)
     m = tl.load(shift + row)
@@ -295,10 +295,10 @@ def less_a_shift(x, shift, labels, y, z, n, first, ignored, BLOCK: tl.constexpr)
     tl.store(z + row, total)
 
 
-# the same, times a weight that is there for labels of the row alone
 # tad: n=11, BLOCK=4, x=f32[3, n], shift=f32[3], w=f32[n], labels=i32[3], y=f32[3], z=f32[3], first=5, grid=(3,)
 @triton.jit
 def weighed_in_the_branch(x, shift, w, labels, y, z, n, first, BLOCK: tl.constexpr):
+    # The same, times a weight that is there for labels of the row alone.
     row = tl.program_id(0)
     label = tl.load(labels + row) - first
     m = tl.load(shift + row)

@@ -185,7 +185,7 @@ def kernel(x, mask, out, stride, MASKED: tl.constexpr, ONE: tl.constexpr, BLOCK:
 
 
 def test_what_follows_a_branch_within_a_branch_is_not_lost(tmp_path: Path) -> None:
-    """A name that is a tuple in one of two branches splits the block that it is in, not the kernel: the flag has a backward without it."""
+    """A name that is a tuple in one of two branches splits the block that it is in; the other value has a backward."""
     file = tmp_path / "split.py"
     file.write_text(SPLIT)
     run = tad("--backward", "--wrapper", "none", "--no-proof", file)

@@ -329,6 +329,66 @@ static bool are_moments(Arena *arena, const Op *loop, const MomentElements *elem
     return right >= PROBES && is_cut;
 }
 
+/* ---- what the draws can tell ---- */
+
+static const Value *without_layout(const Value *value) {
+    while (value->op && op_has(value->op->code, TRAIT_LAYOUT)) value = value->op->operands[0];
+    return value;
+}
+
+/// Whether a value is as long as a block of the tile: `min(BLOCK, n - start)` counts the lanes of a last one.
+static bool is_size_of(const Value *tile, const Value *value) {
+    for (int d = 0; d < tile->type.rank; d++) {
+        const Poly *dim = tile->type.dims[d];
+        if (dim && dim->count == 1 && dim->terms[0].coefficient == 1 &&
+            dim->terms[0].atom_count == 1 && dim->terms[0].atoms[0] == value)
+            return true;
+    }
+    return false;
+}
+
+typedef struct SmoothSearch {
+    const Op *loop;
+    const MomentElements *elements;
+    Map seen;
+} SmoothSearch;
+
+/// Whether a value follows from the elements, their mask and numbers by arithmetic alone. A choice by another condition (a distance that is
+/// clipped, a count that ends) may be one that no draw meets: the draws say nothing of it.
+static bool is_arithmetic(SmoothSearch *search, const Value *value, int depth) {
+    const MomentElements *elements = search->elements;
+    if (value == elements->tile || (elements->mask && without_layout(value) == elements->mask) ||
+        !region_defines(body(search->loop), value) || !value->op)
+        return true;
+    if (map_has_pointer(&search->seen, value)) return true;
+    map_set_pointer(&search->seen, value, search);
+    const Op *op = value->op;
+    if (depth == 0 || op->code == OP_LOAD) return false;
+    bool is_choice =
+        op->code == OP_WHERE && elements->mask && without_layout(op->operands[0]) == elements->mask;
+    bool is_count = op->code == OP_MINIMUM && (is_size_of(elements->tile, op->operands[0]) ||
+                                               is_size_of(elements->tile, op->operands[1]));
+    bool is_made = op->code == OP_FULL || op->code == OP_CAST || op_has(op->code, TRAIT_LAYOUT);
+    bool is_sum = op->code == OP_SUM || op->code == OP_ADD || op->code == OP_SUB;
+    bool is_product = op->code == OP_MUL || op->code == OP_DIV || op->code == OP_FDIV;
+    bool is_plain = is_made || is_sum || is_product || op->code == OP_NEG;
+    if (!is_choice && !is_count && !is_plain) return false;
+    for (int i = 0; i < op->operand_count; i++) {
+        const Value *operand = op->operands[i];
+        bool is_data = operand && operand->type.kind == TYPE_NUMBER;
+        if (is_data && !is_arithmetic(search, operand, depth - 1)) return false;
+    }
+    return true;
+}
+
+static bool is_told_by_draws(Arena *arena, const Op *loop, const MomentElements *elements) {
+    const Op *end = region_terminator(body(loop));
+    SmoothSearch search = {loop, elements, map_new(arena)};
+    for (int i = 0; i < end->operand_count; i++)
+        if (!is_arithmetic(&search, end->operands[i], MOST_DEPTH)) return false;
+    return true;
+}
+
 /* ---- the loops that add up ---- */
 
 /// Whether the value is made of the iteration's number and memory alone.
@@ -448,7 +508,8 @@ static bool sum_moments(Function *function, Op *loop) {
                            tile->type.element.code == DTYPE_FLOAT32 &&
                            is_of_iteration(loop, tile, MOST_DEPTH);
             const MomentElements elements = {tile, mask};
-            if (is_tile && are_moments(function->arena, loop, &elements, &moments))
+            if (is_tile && is_told_by_draws(function->arena, loop, &elements) &&
+                are_moments(function->arena, loop, &elements, &moments))
                 return split(function, loop, &elements, &moments);
         }
     }

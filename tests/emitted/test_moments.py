@@ -99,6 +99,21 @@ OTHERS = {
     },
     "forgets": {"body": MERGED.replace("delta * here / both", "delta * 0.5")},
     "counts too many": {"body": MERGED.replace("tl.minimum(n - start, B)", "B * 1.0")},
+    # a mean for all numbers and sizes that are drawn, and none for others
+    "clipped": {
+        "body": MERGED.replace(
+            "delta * here / both\n", "tl.minimum(delta, 10.0) * here / both\n", 1
+        )
+    },
+    "clipped elements": {
+        "body": MERGED.replace("tl.sum(a)", "tl.sum(tl.where(a > 50.0, 50.0, a))")
+    },
+    "ends late": {
+        "body": MERGED.replace(
+            "delta * here / both\n", "tl.where(start < 4096, delta, 0.0) * here / both\n", 1
+        )
+    },
+    "capped": {"body": MERGED.replace("count = both", "count = tl.minimum(both, 5000.0)")},
 }
 
 

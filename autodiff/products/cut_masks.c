@@ -78,7 +78,8 @@ static bool is_at_hand(const Builder *builder, const Value *value) {
 static Value *bound(Builder *b, Value *value, bool is_upper, bool *is_end, int depth) {
     const Op *op = value->op;
     int64_t zero;
-    if (value->type.kind != TYPE_NUMBER || !dtype_is_integer(value->type.element)) return NULL;
+    if (value->type.kind != TYPE_NUMBER || dtype_class(value->type.element) != CLASS_SIGNED)
+        return NULL;  // differences of unsigned numbers wrap
     if (!value->type.rank) return is_at_hand(b, value) ? value : NULL;
     if (!op || depth == MOST_NESTED || value_may_wrap(value)) return NULL;
     if (op->code == OP_ARANGE) {

@@ -54,6 +54,8 @@ MASKS = {
     ),
     "(m[:, None] >= n[None, :]) | (n[None, :] < W)": "",
     "m[:, None] != n[None, :]": "",
+    # a difference of unsigned numbers wraps
+    "m[:, None].to(tl.uint32) - n[None, :].to(tl.uint32) < 7": "",
     "(m[:, None] * 2 >= n[None, :])": "",
     "tl.load(q + n[None, :] + m[:, None]) > 0.5": "",
 }

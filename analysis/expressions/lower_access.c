@@ -320,6 +320,11 @@ Entity lower_attribute(Lowering *lowering, SyntaxNode node) {
     ScopeEntry member;
     if (class_attribute(object, name, &member))
         return (Entity){.kind = ENTITY_SCOPE, .entry = member, .name = name};
+    if (object.kind == ENTITY_SCOPE && object.entry.kind == SCOPE_CLASS) {
+        member = scope_attribute(lowering->arena, object.entry, name);
+        if (member.kind == SCOPE_FUNCTION)
+            return (Entity){.kind = ENTITY_SCOPE, .entry = member, .name = name};
+    }
     if (is_chosen_libdevice(lowering, object, node_field(node, "object"), name)) {
         ScopeEntry entry = {
             .kind = SCOPE_EXTERNAL,

@@ -219,7 +219,8 @@ static ScopeEntry import_follow(Arena *arena, ScopeEntry entry, int depth) {
         if (found) return (ScopeEntry){.kind = SCOPE_MODULE, .module = found};
         return entry.level ? entry_external(whole) : resolve_installed(arena, entry, whole, depth);
     }
-    if (found) {
+    // `from . import module` in a package's own file asks for another one
+    if (found && found != entry.module) {
         ScopeEntry inner = resolve_at(arena, found, entry.name, depth + 1);
         if (inner.kind != SCOPE_MISSING) return inner;
     }
@@ -364,12 +365,41 @@ ScopeEntry module_resolve(Arena *arena, const Module *module, Str name) {
     return resolve_at(arena, module, name, 0);
 }
 
+/// A module of the package whose own file `module` is: `import package.name` somewhere makes it an attribute. NULL: none.
+static const Module *module_below(const Module *module, Str name) {
+    const char *path = module->source->path;
+    const Resolver *resolver = module->resolver;
+    if (!resolver || !path || !str_ends(str_from(path), "__init__.py")) return NULL;
+    return resolver->resolve(resolver->context, module->source, name, 1);
+}
+
+/// The jit function that the class has under this name, a static method; NULL: none.
+static FunctionDefinition *static_kernel(const ScopeEntry *class, Str name) {
+    SyntaxNode body = node_field(class->node, "body");
+    FunctionDefinition *found = NULL;
+    for (LIST_EACH(int, i, class->module->functions)) {
+        FunctionDefinition *function = class->module->functions.items[i];
+        SyntaxNode around = node_parent(function->node);
+        if (node_kind(around) == SYNTAX_DECORATED) around = node_parent(around);
+        if (str_equal(function->name, name) && node_same(around, body)) found = function;
+    }
+    return found && found->is_jit ? found : NULL;
+}
+
 ScopeEntry scope_attribute(Arena *arena, ScopeEntry entry, Str attribute) {
     if (entry.kind == SCOPE_EXTERNAL)
         return entry_external(dotted_join(arena, entry.dotted, attribute));
+    if (entry.kind == SCOPE_CLASS) {
+        FunctionDefinition *function = static_kernel(&entry, attribute);
+        if (function)
+            return (ScopeEntry){
+                .kind = SCOPE_FUNCTION, .function = function, .module = entry.module};
+    }
     if (entry.kind == SCOPE_MODULE) {
         ScopeEntry inner = resolve_at(arena, entry.module, attribute, 1);
         if (inner.kind != SCOPE_MISSING) return inner;
+        const Module *below = module_below(entry.module, attribute);
+        if (below) return (ScopeEntry){.kind = SCOPE_MODULE, .module = below};
     }
     return (ScopeEntry){.kind = SCOPE_OPAQUE, .name = attribute};
 }

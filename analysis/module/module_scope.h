@@ -76,7 +76,7 @@ typedef struct PieceFacts {
 
 /// What `name` stands for at module level, imports followed through the resolver. SCOPE_MISSING when nothing defines it.
 ScopeEntry module_resolve(Arena *arena, const Module *module, Str name);
-/// `entry.attribute`, for modules; SCOPE_OPAQUE where it is not known.
+/// `entry.attribute`, for modules, and jit functions that are static methods of a class; SCOPE_OPAQUE where it is not known.
 ScopeEntry scope_attribute(Arena *arena, ScopeEntry entry, Str attribute);
 /// The entry of a name or a dotted expression (a.b.c) at module level.
 ScopeEntry scope_of_expression(Arena *arena, const Module *module, SyntaxNode node);

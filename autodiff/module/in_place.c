@@ -64,14 +64,16 @@ static uint32_t end_of_imports(const InPlace *place) {
     return end;
 }
 
-static void add_imports(InPlace *place, const char *kernel_text) {
+/// `kernel`: the text of the derived kernel, `helpers`: of what it reduces with.
+static void add_imports(InPlace *place, const char *kernel, const char *helpers) {
+    const char *texts = arena_printf(place->arena, "%s\n%s", helpers, kernel);
     Buffer imports = buffer_new(place->arena);
     if (!is_bound(place, "torch")) buffer_puts(&imports, "import torch\n");
     if (!is_bound(place, "triton")) buffer_puts(&imports, "import triton\n");
     if (!is_bound(place, "tl")) buffer_puts(&imports, "import triton.language as tl\n");
-    if (strstr(kernel_text, "math.") && !is_bound(place, "math"))
+    if (strstr(texts, "math.") && !is_bound(place, "math"))
         buffer_puts(&imports, "import math\n");
-    if (strstr(kernel_text, "libdevice.") && !is_bound(place, "libdevice"))
+    if (strstr(texts, "libdevice.") && !is_bound(place, "libdevice"))
         buffer_puts(&imports, "from triton.language.extra import libdevice\n");
     if (!imports.size) return;
     uint32_t at = end_of_imports(place);
@@ -151,7 +153,7 @@ int backward_in_place(Arena *arena, const Snapshot *snapshot, const Backward *ba
     // Inside a class or a function there is no place for it.
     if (kernel_is_nested(backward->kernel->definition)) return 0;
     LaunchPlan plan = launch_plan(arena, snapshot->module, backward);
-    add_imports(&place, backward->kernel_text);
+    add_imports(&place, backward->kernel_text, backward->helper_text);
     uint32_t below = end_of_statement(&place, backward->kernel->definition);
     Str wrapper =
         str_trim(str_from(helpers_named(arena, autograd_class(arena, &plan), find_helper, &place)));

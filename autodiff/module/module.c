@@ -180,9 +180,12 @@ static void write_header(ModuleWriter *writer, Buffer *out) {
             buffer_printf(out, "%.*s\n\n", STR_ARGS(source_slice(writer->items.items[i].range)));
 }
 
+/// Whether a derived kernel has the word, or a function that it reduces with.
 static bool kernels_mention(const ModuleWriter *writer, const char *word) {
-    for (int p = 0; p < writer->plan_count; p++)
-        if (strstr(writer->plans[p].backward->kernel_text, word)) return true;
+    for (int p = 0; p < writer->plan_count; p++) {
+        const Backward *backward = writer->plans[p].backward;
+        if (strstr(backward->kernel_text, word) || strstr(backward->helper_text, word)) return true;
+    }
     return false;
 }
 

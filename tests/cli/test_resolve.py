@@ -471,3 +471,65 @@ def test_modules_that_a_function_returns(workspace: Workspace, given: str) -> No
     workspace.write({"main.py": kernel})
     result = workspace.tad("--check", "main.py", "-f", "json")
     assert result.names == ["wrong-argument"], result.stdout
+
+
+STATIC = HEADER + (
+    "class Twice:\n    @staticmethod\n    @triton.jit\n    def forward(x):\n        return x * 2\n\n"
+    "    @staticmethod\n    def plain(x):\n        return x * 2\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("init", "call"),
+    [
+        ("", "pkg.math.twice.Twice.forward"),
+        ("from . import math\n", "pkg.math.Twice.forward"),
+        ("from .math import *\n", "pkg.Twice.forward"),
+    ],
+)
+def test_a_static_method_of_a_class(workspace: Workspace, init: str, call: str) -> None:
+    """Also where a package's own file asks for a module of its own, `from . import math`."""
+    workspace.write(
+        {
+            "pkg/__init__.py": init,
+            "pkg/math/__init__.py": "from .twice import *\n",
+            "pkg/math/twice.py": STATIC,
+        }
+    )
+    imports = "import pkg.math.twice" if not init else "import pkg"
+    workspace.write({"main.py": caller(imports, call)})
+    result = workspace.tad("--check", "main.py", "-f", "json")
+    assert result.names == ["wrong-argument"], result.stdout
+    workspace.write({"main.py": caller(imports, call).replace("(x, 3)", "(x)")})
+    result = workspace.tad("--check", "--grad", "main.py", "-f", "concise")
+    assert "1 forward kernel: 1 proved" in result.stdout, result.stdout
+
+
+def test_a_static_method_without_jit_is_no_helper(workspace: Workspace) -> None:
+    workspace.write({"main.py": STATIC + caller("", "Twice.plain").removeprefix(HEADER)})
+    result = workspace.tad("--check", "--grad", "main.py", "-f", "concise")
+    assert "1 refused" in result.stdout, result.stdout
+
+
+COMBINE = """@triton.jit
+def merge(square_a, mean_a, count_a, square_b, mean_b, count_b):
+    count = count_a + count_b
+    apart = tl.math.pow(mean_b - mean_a, 2.0) * count_a * count_b / count
+    return square_a + square_b + apart, (mean_a * count_a + mean_b * count_b) / count, count
+"""
+SPREAD = HEADER.replace("\n\n\n", "\nimport helpers\n\n\n") + (
+    """@triton.jit
+def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    x = tl.load(x_ptr + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK))
+    square, mean, count = tl.reduce((x * 0, x, x * 0 + 1), 0, helpers.merge)
+    tl.store(y_ptr + tl.program_id(0), square / count)
+"""
+)
+
+
+def test_a_combine_function_that_came_along_has_its_imports(workspace: Workspace) -> None:
+    workspace.write({"helpers.py": HEADER + COMBINE, "main.py": SPREAD})
+    written = workspace.tad("--backward", "main.py", "--no-proof").stdout
+    assert "libdevice." not in written or "import libdevice" in written
+    result = workspace.tad("--check", "--grad", "main.py", "-f", "concise")
+    assert "1 forward kernel: 1 proved" in result.stdout, result.stdout

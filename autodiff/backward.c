@@ -40,8 +40,9 @@
 
 bool kernel_is_forward(const Kernel *kernel) {
     if (kernel->is_helper || !kernel->function || kernel->definition->returns_value) return false;
-    Memory memory = memory_of(kernel->function->arena, kernel->function);
-    return memory.writes;
+    Arena *arena = kernel->function->arena;
+    if (function_is_outdone(arena, kernel->definition)) return false;
+    return memory_of(arena, kernel->function).writes;
 }
 
 static Backward *refuse(Backward *result, BackwardStatus status, const char *reason, Range range) {

@@ -116,5 +116,7 @@ void module_release(Module *module);
 const FunctionDefinition *module_find_function(const Module *module, Str name);
 /// Whether it is defined in a branch that the release of the operation table does not take (`elif triton.__version__ == "2.0.0":`).
 bool function_is_dead(Arena *arena, const FunctionDefinition *function);
+/// Whether it is, and another branch that is taken, or may be, defines what has its name.
+bool function_is_outdone(Arena *arena, const FunctionDefinition *function);
 
 #endif

@@ -3,6 +3,7 @@
 #include "analysis/module/module_condition.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/module/module_scope.h"
 #include "analysis/syntax/syntax_nodes.h"
@@ -111,10 +112,18 @@ static ConditionFact fact_of_name(Question question, SyntaxNode node) {
 
 // --- Comparisons
 
+/// -1, 0, 1 as Python orders texts: by the first character that differs.
+static int texts_compare(Str a, Str b) {
+    int order = memcmp(a.data, b.data, a.size < b.size ? a.size : b.size);
+    if (!order) return (a.size > b.size) - (a.size < b.size);
+    return order < 0 ? -1 : 1;
+}
+
 /// -1, 0, 1 as a < b, a == b, a > b; false where they have no order that is known.
 static bool facts_compare(const ConditionFact *a, const ConditionFact *b, int *order) {
     if (a->kind != b->kind) return false;
     switch (a->kind) {
+    case FACT_TEXT: *order = texts_compare(a->text, b->text); return true;
     case FACT_NUMBER: *order = (a->number > b->number) - (a->number < b->number); return true;
     case FACT_VERSION:
         for (int i = 0; i < a->part_count && i < b->part_count; i++) {
@@ -307,4 +316,10 @@ Truth condition_truth(Arena *arena, const Module *module, const ScopeCondition *
 bool function_is_dead(Arena *arena, const FunctionDefinition *function) {
     return function->condition &&
            condition_truth(arena, function->module, function->condition, 0) == TRUTH_NO;
+}
+
+bool function_is_outdone(Arena *arena, const FunctionDefinition *function) {
+    if (!function_is_dead(arena, function)) return false;
+    ScopeEntry entry = module_resolve(arena, function->module, function->name);
+    return entry.kind == SCOPE_FUNCTION && entry.function != function;
 }

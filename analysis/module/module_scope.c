@@ -453,6 +453,25 @@ ScopeEntry scope_follow_alias(Arena *arena, ScopeEntry entry) {
 
 // --- Decorators
 
+/// A function's text without comments and docstrings, which may speak of `triton.jit`.
+static Str code_of(Arena *arena, Str text) {
+    Buffer code = buffer_sized(arena, text.size + 1);
+    for (size_t i = 0; i < text.size;) {
+        Str rest = {text.data + i, text.size - i};
+        size_t size = 1;
+        if (*rest.data == '#') {
+            while (size < rest.size && rest.data[size] != '\n') size++;
+        } else if (str_starts(rest, "\"\"\"") || str_starts(rest, "'''")) {
+            for (size = 3; size < rest.size && memcmp(rest.data + size - 3, rest.data, 3) != 0;)
+                size++;
+        } else {
+            buffer_putc(&code, *rest.data);
+        }
+        i += size;
+    }
+    return (Str){buffer_text(&code), code.size};
+}
+
 static int flags_of_text(Str text) {
     int flags = 0;
     if (text_contains(text, "triton.jit") || text_contains(text, " jit(") ||
@@ -510,7 +529,7 @@ static int flags_of_entry(Arena *arena, ScopeEntry entry, Str spelled, int depth
         if (function->is_jit || scope_marks_builtin(function) || is_of_another(function->module))
             return 0;
         return flags_of_name(function->name) |
-               flags_of_text(node_text(function->module->source, function->node));
+               flags_of_text(code_of(arena, node_text(function->module->source, function->node)));
     }
     case SCOPE_ASSIGNED: return module_wrapper_flags(arena, entry.module, entry.node, depth + 1);
     case SCOPE_CLASS: return flags_of_text(node_text(entry.module->source, entry.node));

@@ -337,6 +337,19 @@ static const char *with_choices(Arena *arena, const char *text, const Texts *tun
     return buffer_text(&out);
 }
 
+/// Whether kernels of the backward are passed an argument of the forward as it was: not a stride that the Function asks an
+/// upstream gradient for.
+static bool is_passed_on(const Backward *backward, const char *name) {
+    for (int i = 0; i < backward->launch_count; i++)
+        for (int k = 0; k < backward->launches[i].argument_count; k++) {
+            const BackwardArgument *argument = &backward->launches[i].arguments[k];
+            if (argument->use == ARGUMENT_SAME && !argument->upstream &&
+                strcmp(argument->of, name) == 0)
+                return true;
+        }
+    return false;
+}
+
 /// The comparison for each choice of a kernel's decorators.
 static const char *tuned_spans_check(Arena *arena, const LaunchPlan *plan,
                                      const Assumption *assumption, const char *rows,
@@ -346,7 +359,7 @@ static const char *tuned_spans_check(Arena *arena, const LaunchPlan *plan,
     Buffer names = buffer_new(arena);
     for (int p = 0; p < plan->kernel->parameter_count; p++) {
         const char *name = plan_parameter(plan, p)->name;
-        if (plan_has(plan, p) && launch_argument(plan->backward, ARGUMENT_SAME, name))
+        if (plan_has(plan, p) && is_passed_on(plan->backward, name))
             LIST_PUSH(arena, &given, arena_printf(arena, "%s=%s", name, name));
     }
     for (LIST_EACH(int, i, *tuned))

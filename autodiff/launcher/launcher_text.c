@@ -59,9 +59,17 @@ static const LaunchPlan *plan_of(const LaunchPlan *plans, int count,
     return NULL;
 }
 
+bool function_is_of_module(const FunctionDefinition *function) {
+    for (SyntaxNode node = node_parent(function->node); !node_is_null(node);
+         node = node_parent(node))
+        if (node_kind(node) == SYNTAX_FUNCTION || node_kind(node) == SYNTAX_CLASS) return false;
+    return true;
+}
+
 bool launch_is_without_gradients(const Module *module, const LaunchSite *site, uint32_t start) {
     Range range = node_range(module->source, site->launcher->node);
-    Str text = source_slice(range.start == start ? range : site->launcher->range);
+    bool is_bare = range.start == start || function_is_of_module(site->launcher);
+    Str text = source_slice(is_bare ? range : site->launcher->range);
     return text_contains(text, "no_grad") || text_contains(text, "inference_mode");
 }
 

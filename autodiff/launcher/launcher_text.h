@@ -19,8 +19,10 @@ bool launch_is_choice(const Module *module, const LaunchSite *site);
 Range launch_place(const Module *module, const LaunchSite *site);
 /// The next launch in a function from `at` to the end of `range`, or NULL.
 const LaunchSite *launch_after(const Module *module, Range range, uint32_t at);
+/// Whether no function and no class is around it: it stands at module level, or below an `if` or `try` there.
+bool function_is_of_module(const FunctionDefinition *function);
 /// Whether the launcher around a launch switches gradients off, itself or by its decorators. Those of a function of the module,
-/// which begins at `start`, are not written.
+/// or of one that begins at `start`, are not written.
 bool launch_is_without_gradients(const Module *module, const LaunchSite *site, uint32_t start);
 
 #endif

@@ -66,10 +66,18 @@ static void write_backward(ModuleWriter *writer, Buffer *out, int p) {
                                     find_helper, writer));
 }
 
-/// Whether a kernel is all that it is behind this statement.
+/// Whether a kernel is all that it is behind this statement: `kernel = triton.autotune(...)(kernel)` may stand below it.
 static bool stands_behind(const Item *item, const FunctionDefinition *kernel) {
     Str alias = kernel_alias(kernel);
-    return alias.size ? map_has(&item->binds, alias) : item->function == kernel;
+    if (alias.size) return map_has(&item->binds, alias);
+    Range last = kernel->range;
+    for (LIST_EACH(int, i, kernel->decorators)) {
+        Range wrapper = node_range(kernel->module->source, kernel->decorators.items[i]);
+        if (wrapper.start > last.start) last = wrapper;
+    }
+    if (last.start >= kernel->range.end)
+        return last.start >= item->range.start && last.end <= item->range.end;
+    return item->function == kernel;
 }
 
 /// In the order of the file: what a statement needs stands before it there, and so here.

@@ -167,9 +167,15 @@ Items module_items(Arena *arena, const Module *module) {
                      .is_main = is_main_block(module->source, node),
                      .binds = map_new(arena),
                      .changes = map_new(arena),
-                     .mentions = map_new(arena)};
+                     .mentions = map_new(arena),
+                     .scripts = map_new(arena)};
         NameCollector collector = {module->source, &item};
-        if (!item.is_main) syntax_walk(node, visit_binding, &collector);
+        syntax_walk(node, visit_binding, &collector);
+        if (item.is_main) {
+            item.scripts = item.binds;
+            item.binds = item.changes = map_new(arena);
+            item.is_included = false;
+        }
         syntax_walk(node, visit_mention, &collector);
         for (LIST_EACH(int, f, module->functions)) {
             const FunctionDefinition *function = module->functions.items[f];
@@ -217,6 +223,43 @@ Item *items_binding(Items *items, Str name) {
     for (int i = 0; i < items->count; i++)
         if (map_has(&items->items[i].binds, name)) return &items->items[i];
     return NULL;
+}
+
+typedef struct NamesWithin {
+    Arena *arena;
+    const Source *source;
+    Map names;
+} NamesWithin;
+
+/// Names of a function, of those in it, and of its expressions.
+static bool visit_own(void *context, SyntaxNode node) {
+    NamesWithin *own = context;
+    SyntaxKind kind = node_kind(node);
+    if (kind == SYNTAX_FOR_IN_CLAUSE)
+        target_names_add(&own->names, own->source, node_field(node, "left"));
+    if (kind == SYNTAX_LAMBDA && !node_is_null(node_field(node, "parameters")))
+        parameter_names_add(&own->names, own->source, node_field(node, "parameters"));
+    if (kind != SYNTAX_FUNCTION) return true;
+    Map names = function_names(own->arena, own->source, node);
+    for (int i = 0; i < names.count; i++) map_set(&own->names, names.entries[i].key, own);
+    return true;
+}
+
+Str items_script_name(Arena *arena, const Module *module, const Items *items, const Item *item) {
+    if (!item->function) return (Str){0};
+    NamesWithin scope = {arena, module->source, map_new(arena)};
+    syntax_walk(item->function->node, visit_own, &scope);
+    Map own = scope.names;
+    for (int m = 0; m < item->mentions.count; m++) {
+        Str name = item->mentions.entries[m].key;
+        bool is_of_script = false, is_bound = map_has(&own, name);
+        for (int i = 0; i < items->count && !is_bound; i++) {
+            is_of_script |= map_has(&items->items[i].scripts, name);
+            is_bound = map_has(&items->items[i].binds, name);
+        }
+        if (is_of_script && !is_bound) return name;
+    }
+    return (Str){0};
 }
 
 bool items_bind(const Items *items, const char *name) {

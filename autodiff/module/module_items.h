@@ -11,6 +11,7 @@ typedef struct Item {
     Map binds;     // names that it gives a value
     Map changes;   // names whose value it changes: `NAME[i] = x`, `NAME.append(x)`
     Map mentions;  // names that it reads, also in functions
+    Map scripts;   // names that it gives a value where the file is run: of `is_main`
     bool is_included;
     bool is_future;
     bool is_main;          // `if __name__ == "__main__":`
@@ -37,6 +38,8 @@ void items_include(Items *items, Item *item);
 Item *items_binding(Items *items, Str name);
 /// Includes the statements that change what is included: `CONFIGS.append(...)`, settings of modules.
 void items_include_changes(Items *items);
+/// A name that a function reads, and that has a value only where the file is run as a script. Empty: there is none.
+Str items_script_name(Arena *arena, const Module *module, const Items *items, const Item *item);
 /// Whether an included item binds the name.
 bool items_bind(const Items *items, const char *name);
 

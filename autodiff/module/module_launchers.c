@@ -9,6 +9,7 @@
 #include "analysis/syntax/syntax_nodes.h"
 #include "autodiff/launcher/launcher_text.h"
 #include "autodiff/launcher/operator_launch.h"
+#include "autodiff/module/bare_launchers.h"
 #include "autodiff/plan/constants.h"
 #include "autodiff/plan/unseen_launch.h"
 
@@ -43,39 +44,6 @@ static bool is_autograd_function(const ModuleWriter *writer, SyntaxNode class) {
     return false;
 }
 
-/// What a decorator is called: `no_grad` of `@torch.no_grad()`.
-static Str decorator_name(const Source *source, SyntaxNode decorator) {
-    if (node_kind(decorator) == SYNTAX_DECORATOR) decorator = node_child(decorator, 0);
-    if (node_kind(decorator) == SYNTAX_CALL) decorator = node_field(decorator, "function");
-    return text_last_component(node_text(source, decorator));
-}
-
-static bool takes_gradients(Str decorator) {
-    return str_is(decorator, "no_grad") || str_is(decorator, "inference_mode");
-}
-
-/// Whether a decorator takes gradients away, or makes an operator of its own of the launcher.
-static bool is_dropped(const Source *source, SyntaxNode decorator) {
-    static const char *const dropped[] = {"custom_op", "triton_op", "register_fake"};
-    Str name = decorator_name(source, decorator);
-    for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
-        if (str_is(name, dropped[i])) return true;
-    return takes_gradients(name);
-}
-
-/// Decorators under which a launcher has gradients. Those that take them away are left out.
-static const char *kept_decorators(const ModuleWriter *writer, const FunctionDefinition *function) {
-    Buffer out = buffer_new(writer->arena);
-    const Source *source = writer->module->source;
-    for (LIST_EACH(int, i, function->decorators)) {
-        SyntaxNode decorator = function->decorators.items[i];
-        Str text = node_text(source, decorator);
-        if (!is_dropped(source, decorator))
-            buffer_printf(&out, "%s%.*s\n", str_starts(text, "@") ? "" : "@", STR_ARGS(text));
-    }
-    return buffer_text(&out);
-}
-
 static const char *text_with_launches(ModuleWriter *writer, const Item *item, const char **why) {
     const FunctionDefinition *function = item->function;
     Range range = function ? node_range(writer->module->source, function->node) : item->range;
@@ -84,9 +52,10 @@ static const char *text_with_launches(ModuleWriter *writer, const Item *item, co
                                                     writer->operators, writer->plan_count, why)
                            : launcher_text(writer->arena, writer->snapshot, range, writer->plans,
                                            writer->plan_count, why);
-    return text && function
-               ? arena_printf(writer->arena, "%s%s", kept_decorators(writer, function), text)
-               : text;
+    if (!text) return NULL;
+    return function
+               ? arena_printf(writer->arena, "%s%s", kept_decorators(writer->arena, function), text)
+               : block_with_bare_launchers(writer->arena, writer->module, item->range, text);
 }
 
 /// Whether code is there to be run, not to be called: it prints, measures or compares.
@@ -147,13 +116,15 @@ static void note_left_out(ModuleWriter *writer, Item *item) {
 static void note_decorators(const ModuleWriter *writer, const Item *item) {
     const Source *source = writer->module->source;
     const LaunchSite *site = first_launch(writer, item);
-    for (int i = 0; item->function && site && i < item->function->decorators.count; i++) {
-        SyntaxNode decorator = item->function->decorators.items[i];
-        if (!takes_gradients(decorator_name(source, decorator)) || !writer->diagnostics) continue;
+    const FunctionDefinition *function = item->function;
+    if (!function && site && function_is_of_module(site->launcher)) function = site->launcher;
+    for (int i = 0; function && site && i < function->decorators.count; i++) {
+        SyntaxNode decorator = function->decorators.items[i];
+        if (!decorator_takes_gradients(source, decorator) || !writer->diagnostics) continue;
         diagnose(writer->diagnostics, DIAGNOSTIC_GRADIENT_DECORATOR_LEFT_OUT,
                  snapshot_range(writer->snapshot, node_range(source, decorator)),
                  "in the written module `%.*s` launches `%.*s` with gradients, without `%.*s`",
-                 STR_ARGS(item->function->name), STR_ARGS(site->kernel->name),
+                 STR_ARGS(function->name), STR_ARGS(site->kernel->name),
                  STR_ARGS(node_text(source, decorator)));
     }
 }
@@ -203,9 +174,11 @@ static bool is_harmless(const Module *module, SyntaxNode node) {
 static bool visit_stray(void *context, SyntaxNode node) {
     StraySearch *search = context;
     const Module *module = search->writer->module;
-    for (int i = 0; i < module->functions.count && node_kind(node) == SYNTAX_FUNCTION; i++)
-        if (node_same(module->functions.items[i]->node, node) && module->functions.items[i]->is_jit)
-            return false;
+    for (int i = 0; i < module->functions.count && node_kind(node) == SYNTAX_FUNCTION; i++) {
+        const FunctionDefinition *function = module->functions.items[i];
+        bool is_passed = function->is_jit || function_is_outdone(search->writer->arena, function);
+        if (node_same(function->node, node) && is_passed) return false;
+    }
     if (search->kernel || !node_is_mention(node)) return true;
     Str name = node_text(module->source, node);
     for (int i = 0; i < module->functions.count; i++) {
@@ -465,6 +438,11 @@ static const char *why_left_out(ModuleWriter *writer, Item *item, const Map *lau
     bool launches = launches_in(writer, item);
     if (item->is_own_gradient)
         return launches || mentioned(writer, item, launching) ? OWN_GRADIENT : NULL;
+    Str script = items_script_name(arena, writer->module, &writer->items, item);
+    *is_quiet = !launches || is_script(item);
+    if (script.size)
+        return arena_printf(arena, "it uses `%.*s`, which is set only where the file is run",
+                            STR_ARGS(script));
     const FunctionDefinition *stray = stray_kernel(writer, item);
     *is_quiet = stray && is_script(item);
     if (stray)

@@ -193,7 +193,8 @@ static bool visit_call(void *context, SyntaxNode node) {
     if (node_kind(node) == SYNTAX_FUNCTION)
         for (LIST_EACH(int, i, module->functions)) {
             const FunctionDefinition *function = module->functions.items[i];
-            if (function->is_jit && node_same(function->node, node)) return false;
+            bool is_passed = function->is_jit || function_is_outdone(search->arena, function);
+            if (is_passed && node_same(function->node, node)) return false;
         }
     if (node_kind(node) == SYNTAX_SUBSCRIPT) search_subscript(search, node);
     if (node_kind(node) != SYNTAX_CALL) return true;

@@ -62,3 +62,110 @@ def test_modules_compile_and_define_their_names(path: Path, tmp_path: Path) -> N
     # An import of the file that only a launcher left out uses, whose name a kernel binds anew, harms nobody.
     allowed = {("F811", f"Redefinition of unused `{name}`") for name in imported(path)}
     assert findings(target) <= findings(path) | allowed
+
+
+HEAD = "import torch\nimport triton\nimport triton.language as tl\n\n\n"
+SQUARE = """@triton.jit
+def square(x, y, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    v = tl.load(x + i, mask=i < n)
+    tl.store(y + i, v * v, mask=i < n)
+"""
+RUN = """def run(x):
+    y = torch.empty_like(x)
+    n = x.numel()
+    square[(triton.cdiv(n, 64),)](x, y, n, B=64)
+    return y
+"""
+
+
+def indented(text: str) -> str:
+    """For the body of an `if`."""
+    return "".join(f"    {line}\n" if line else "\n" for line in text.splitlines())
+
+
+def by_release(kernel: str, run: str) -> str:
+    """Kernel and launcher once for each release, under the same names."""
+    old = kernel.replace("v * v", "v * v + 0.0")
+    return (
+        'if triton.__version__ >= "2.1.0":\n\n'
+        + indented(f"{kernel}\n@torch.no_grad()\n{run}")
+        + 'elif triton.__version__ == "2.0.0":\n\n'
+        + indented(f"{old}\n@torch.no_grad()\n{run}")
+        + "else:\n    raise RuntimeError\n"
+    )
+
+
+CONFIGS = "\n\nCONFIGS = [triton.Config({'B': 64}), triton.Config({'B': 128})]\n"
+TUNED = "square = triton.autotune(CONFIGS, key=['n'])(square)\n"
+PARTS = """@triton.autotune(configs=[triton.Config({}, num_warps=w) for w in (2, 4)], key=["B"])
+@triton.jit
+def parts(x, starts, y, total, x_row, step, y_row, y_part, B: tl.constexpr):
+    row = tl.program_id(0)
+    part = tl.program_id(1)
+    lane = tl.arange(0, B)
+    at = tl.load(starts + part * step) + lane
+    end = tl.load(starts + (part + 1) * step)
+    v = tl.load(x + row * x_row + at, mask=at < end, other=0.0)
+    tl.store(y + row * y_row + part * y_part + lane, v * v)
+    tl.store(total + row * x_row + at, 2.0 * v, mask=at < end)
+
+
+def run(x, starts, B=16):
+    count = starts.shape[0] - 1
+    y = torch.empty(x.shape[0], count, B)
+    total = torch.empty_like(x)
+    grid = (x.shape[0], count)
+    parts[grid](
+        x, starts, y, total, x.stride(0), starts.stride(0), y.stride(0), y.stride(1), B
+    )
+    return y, total
+"""
+MEASURED = """# `triton.jit`'ed functions are called by a grid
+def call(kernel, x):
+    # as `triton.jit` wants it
+    y = torch.empty_like(x)
+    kernel[(1,)](x, y, 64, B=64)
+    return y
+
+
+output = call(square, torch.ones(64))
+"""
+OF_A_SCRIPT = """def of_a_script(n):
+    sizes = [s for s in (n, SIZE)]
+    return run(torch.empty(sizes))
+
+
+if __name__ == "__main__":
+    SIZE = 4
+    for s in range(4):
+        of_a_script(s)
+"""
+# What the module has to have, beside names that are defined.
+WRITTEN = {
+    "releases": (HEAD + by_release(SQUARE, RUN), "y = SquareFunction.apply("),
+    "tuned below": (
+        HEAD + SQUARE + CONFIGS + f"if len(CONFIGS) > 1:\n    {TUNED}\n\n{RUN}",
+        "y = SquareFunction.apply(",
+    ),
+    "rows of tuned kernels": (HEAD + PARTS, "_check_tuned_spans("),
+    "a call that is no wrapper": (
+        HEAD + SQUARE + "\n\n" + MEASURED,
+        "        square[grid](",
+    ),
+    "names of a script": (
+        HEAD + SQUARE + "\n\n" + RUN + "\n\n" + OF_A_SCRIPT,
+        "`of_a_script` is left out: it uses `SIZE`, which is set only where the file is run",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRITTEN)
+def test_a_module_defines_what_it_uses(case: str, tmp_path: Path) -> None:
+    text, part = WRITTEN[case]
+    source, written = tmp_path / "source.py", tmp_path / "written.py"
+    source.write_text(text)
+    run = tad("--backward", source, "--no-proof", "-o", written)
+    assert run.returncode in (0, 1), run.stderr
+    assert findings(written) <= findings(source)
+    assert part in written.read_text()

@@ -192,23 +192,56 @@ void variant_split(Arena *arena, const Kernel *kernel, const Function *forward,
     }
 }
 
+/// Kernels of a flat index: one for all that is added by the same digits of it, of which the first does all else.
+typedef struct FlatKernels {
+    Variant items[BACKWARD_MOST_REDUCTIONS];
+    int count;
+} FlatKernels;
+
+static bool try_flat(Arena *arena, const Kernel *kernel, const Function *forward,
+                     const BackwardOptions *options, bool keeps_loads, bool deals_tiles,
+                     FlatKernels *flat) {
+    BackwardPart part = {.kind = PART_FLAT, .deals_tiles = deals_tiles};
+    flat->count = 1;
+    for (; part.index < flat->count; part.index++) {
+        Variant *own = &flat->items[part.index];
+        variant_try(arena, kernel, forward, options, keeps_loads, part, own);
+        if (own->result.status != BACKWARD_DERIVED) return false;
+        own->result.atomics = 0;
+        for (int i = 0; i < own->result.gradient_count; i++) {
+            const Gradient *gradient = &own->result.gradients[i];
+            own->result.atomics +=
+                gradient->is_atomic && launch_writes(&own->launch, gradient->input);
+        }
+        if (own->result.atomics) return false;
+        if (part.index == 0) flat->count = own->reduction_kernels;
+        if (flat->count > BACKWARD_MOST_REDUCTIONS) return false;
+    }
+    return true;
+}
+
 void variant_flatten(Arena *arena, const Kernel *kernel, const Function *forward,
                      const BackwardOptions *options, bool keeps_loads, Variant *variant) {
-    BackwardPart part = {.kind = PART_FLAT};
-    Variant own;
+    FlatKernels *flat = ARENA_NEW(arena, FlatKernels);
     if (variant->part_count) return;
-    variant_try(arena, kernel, forward, options, keeps_loads, part, &own);
-    part.deals_tiles = true;
-    if (own.result.status != BACKWARD_DERIVED)
-        variant_try(arena, kernel, forward, options, keeps_loads, part, &own);
-    if (own.result.status != BACKWARD_DERIVED) return;
-    own.result.atomics = 0;
-    for (int i = 0; i < own.result.gradient_count; i++)
-        own.result.atomics += own.result.gradients[i].is_atomic;
-    if (own.result.atomics) return;
-    take_stored(variant, &own.launch);
-    take_twins(variant, &own.launch);
-    *variant = own;
+    if (!try_flat(arena, kernel, forward, options, keeps_loads, false, flat) &&
+        !try_flat(arena, kernel, forward, options, keeps_loads, true, flat))
+        return;
+    Variant *first = &flat->items[0];
+    take_stored(variant, &first->launch);
+    take_twins(variant, &first->launch);
+    if (flat->count == 1) {
+        *variant = *first;
+        return;
+    }
+    const char *name = variant->backward->name;
+    bool *is_taken = ARENA_ARRAY(arena, bool, variant->result.gradient_count + 1);
+    for (int i = 0; i < flat->count; i++) {
+        Variant *own = &flat->items[i];
+        take_gradients(arena, own, &variant->result, is_taken);
+        if (i) own->backward->name = part_name(arena, variant, name, &own->launch);
+        variant->parts[variant->part_count++] = (VariantPart){own->backward, own->launch};
+    }
 }
 
 /// Whether one kernel keeps shares of sums apart: it walks its rows in the forward's blocks.

@@ -331,6 +331,26 @@ static bool digits_have_no_strides(Arena *arena, const DigitPlaces *all, const D
     return true;
 }
 
+/// Where digits that follow each other end, from `at` on, of those that move the address.
+static int end_of_run(const DigitPlaces *places, int at) {
+    while (at < places->count && !poly_is_zero(places->items[at].weight)) at++;
+    return at;
+}
+
+static int next_run(const DigitPlaces *places, int at) {
+    while (at < places->count && poly_is_zero(places->items[at].weight)) at++;
+    return at;
+}
+
+/// Whether digits that follow each other move an address as their number does.
+static bool digits_follow(Arena *arena, const DigitPlaces *places) {
+    const Poly *first = places->items[0].low;
+    for (int i = 0; i < places->count; i++)
+        if (!poly_equal(poly_multiply(arena, places->items[i].weight, first), places->items[i].low))
+            return false;
+    return true;
+}
+
 bool digits_own(Arena *arena, Op *access, OwnDigits *own) {
     DigitSum sum;
     DigitPlaces places = {.count = 0}, owners = {.count = 0};
@@ -338,19 +358,22 @@ bool digits_own(Arena *arena, Op *access, OwnDigits *own) {
         !digit_places_bound(arena, &places, one(arena)) ||
         !digit_places_add(arena, sum.digits, sum.count, &places))
         return false;
-    int end = -1;
-    for (int i = 0; i < places.count; i++) {
-        if (poly_is_zero(places.items[i].weight)) continue;
-        if (end >= 0 && end != i) return false;
-        owners.items[owners.count++] = places.items[i];
-        end = i + 1;
-    }
-    bool is_one_step = owners.count == 1 || digits_have_no_strides(arena, &places, &owners);
-    if (!owners.count || !is_one_step) return false;
+    int first = next_run(&places, 0), end = end_of_run(&places, first);
+    int top = next_run(&places, end);
+    bool has_period = top < places.count;
+    if (first == end || (has_period && top != places.count - 1)) return false;
+    for (int i = first; i < end; i++) owners.items[owners.count++] = places.items[i];
     bool is_top = end == places.count;
-    *own = (OwnDigits){.number = sum.number, .low = owners.items[0].low};
-    own->is_plain = owners.count == 1 && is_one(owners.items[0].weight) && poly_is_zero(sum.base);
+    *own = (OwnDigits){.number = sum.number, .low = places.items[first].low};
     if (!is_top) own->extent = poly_divide_exact(arena, places.items[end].low, own->low);
+    own->is_plain =
+        poly_is_zero(sum.base) && digits_follow(arena, &owners) &&
+        (!has_period || (own->extent && poly_equal(places.items[top].weight, own->extent)));
+    if (has_period) {
+        own->period = places.items[top].low;
+        owners.items[owners.count++] = places.items[top];
+    }
+    if (owners.count > 1 && !digits_have_no_strides(arena, &places, &owners)) return false;
     return (own->extent || (is_top && !is_one(own->low))) && places_are_told_apart(arena, &owners);
 }
 
@@ -373,11 +396,18 @@ bool digit_read(Arena *arena, Value *value, const Value *number, const Poly **lo
     return true;
 }
 
+/// Whether a value is `number // low % extent`; `extent` NULL: no remainder.
+static bool value_is_digit(Arena *arena, Value *value, const Value *number, const Poly *low,
+                           const Poly *extent) {
+    const Poly *own_low, *own_extent;
+    return digit_read(arena, value, number, &own_low, &own_extent) && poly_equal(own_low, low) &&
+           (extent ? own_extent && poly_equal(own_extent, extent) : !own_extent);
+}
+
 bool digit_is(Arena *arena, Value *value, const OwnDigits *own) {
-    const DigitFinder search = {.arena = arena, .former = former_new(arena)};
-    Value *number;
-    FlatDigit digit;
-    return digit_is_divided(value) && digit_find(&search, value, &number, &digit) &&
-           number == own->number && poly_equal(digit.low, own->low) &&
-           (own->extent ? poly_equal(digit.modulus, own->extent) : !digit.modulus);
+    return value_is_digit(arena, value, own->number, own->low, own->extent);
+}
+
+bool digit_is_period(Arena *arena, Value *value, const OwnDigits *own) {
+    return own->period && value_is_digit(arena, value, own->number, own->period, NULL);
 }

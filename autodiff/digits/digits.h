@@ -52,18 +52,22 @@ int digits_read_steps(Arena *arena, Op *access, DigitStep *steps, int capacity, 
 bool digit_read(Arena *arena, Value *value, const Value *number, const Poly **low,
                 const Poly **extent);
 
-/// What of a number an index is made of: `number // low % extent`, one element for each.
+/// What of a number an index is made of: `number // low % extent`, one element for each, and `number // period` where each period has
+/// elements of its own (`batch * C + c` beside `(batch * T + t) * C + c`).
 typedef struct OwnDigits {
     Value *number;
     const Poly *low;
     const Poly *extent;  // NULL: as many as there are
+    const Poly *period;  // NULL: none
     bool is_plain;       // it is the element's own number
 } OwnDigits;
 
 /// Which digits of one number the elements of an access are numbered by, where these follow each other, and there are others: numbers
 /// that are equal in them are of one element, and others are not. Several digits have no stride. False where it is not known.
 bool digits_own(Arena *arena, Op *access, OwnDigits *own);
-/// Whether a value is just these digits.
+/// Whether a value is just these digits within a period.
 bool digit_is(Arena *arena, Value *value, const OwnDigits *own);
+/// Whether a value is the number of the period.
+bool digit_is_period(Arena *arena, Value *value, const OwnDigits *own);
 
 #endif

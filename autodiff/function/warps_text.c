@@ -298,6 +298,16 @@ static bool stream_is_own(Arena *arena, const LaunchPlan *plan, const BackwardLa
     return true;
 }
 
+/// What is chosen in front of all launches has a name for each launch that has it.
+static const char *flat_name(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
+                             const char *name) {
+    int before = 0;
+    for (const BackwardLaunch *other = plan->backward->launches; other < launch; other++)
+        before += launch->flat_end && other->flat_end;
+    if (before) name = arena_printf(arena, "%s_%d", name, before);
+    return plan_name(arena, plan, name);
+}
+
 static bool elements_are_own(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
                              TileNames *names) {
     const LaunchBlock *block = block_of_role(launch, BLOCK_ELEMENTS);
@@ -306,9 +316,9 @@ static bool elements_are_own(Arena *arena, const LaunchPlan *plan, const Backwar
         (!launch->flat_end && all_tiles_are(arena, plan, launch, is_wide)) ||
         !has_all_names(plan, block->tensors, block->tensor_count))
         return false;
-    *names = (TileNames){.grid = plan_name(arena, plan, "grid"),
-                         .block = plan_name(arena, plan, "block"),
-                         .warps = plan_name(arena, plan, "warps")};
+    *names = (TileNames){.grid = flat_name(arena, plan, launch, "grid"),
+                         .block = flat_name(arena, plan, launch, "block"),
+                         .warps = flat_name(arena, plan, launch, "warps")};
     return true;
 }
 

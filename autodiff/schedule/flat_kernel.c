@@ -27,7 +27,10 @@ typedef struct Flat {
     Value *inside;       // the lanes of a turn that are elements of it
     Value *
         is_own;  // the lanes that have an owner, in all turns alike; NULL: the owner is one for all lanes
-    Value *owner;  // the element of a gradient
+    Value *owner;   // the element of a gradient
+    Value *period;  // the number of the period that it is of; NULL: there are none
+    Value *
+        all_row;  // likewise, of the lane's element: its row among all, or among those of its period
     Value *
         row;  // with `is_own`: of the lane, where a tile has several rows of owners; each has sums of its own
 } Flat;
@@ -81,37 +84,82 @@ static bool counts_lanes(Arena *arena, const Function *function, Value *number) 
     return poly_equal(form.base, first);
 }
 
-static bool same_digits(const OwnDigits *a, const OwnDigits *b) {
-    bool is_like = a->extent ? poly_equal(a->extent, b->extent) : !b->extent;
-    return a->number == b->number && poly_equal(a->low, b->low) && is_like;
-}
+static bool same_size(const Poly *a, const Poly *b) { return a && b ? poly_equal(a, b) : a == b; }
 
-static bool find_statements(Flat *flat) {
-    Differentiation *state = flat->state;
-    int count = state->parts.shared.count;
-    flat->statements = ARENA_ARRAY(state->arena, Op *, count + 1);
-    for (int axis = 0; axis < PROGRAM_AXES; axis++)
-        if (state->stores.unread_axes[axis] == GRID_AXIS_SEVERAL) return false;
-    for (int i = 0; i < count; i++) {
-        OwnDigits own;
-        flat->statements[i] = state->parts.shared.items[i].statement.op;
-        if (flat->statements[i]->parent != state->backward->body ||
-            !digits_own(state->arena, flat->statements[i], &own) ||
-            (i && !same_digits(&own, &flat->digits)))
-            return false;
-        flat->digits = own;
-        if (own.is_plain)
-            map_set_pointer(&flat->plain, state->parts.shared.items[i].statement.gradient, flat);
-    }
-    int64_t run;
-    flat->lanes_own = poly_is_constant(flat->digits.low, &run) && run == 1;
-    return count && counts_lanes(state->arena, state->backward, flat->digits.number);
+static bool same_digits(const OwnDigits *a, const OwnDigits *b) {
+    return a->number == b->number && poly_equal(a->low, b->low) &&
+           same_size(a->extent, b->extent) && same_size(a->period, b->period);
 }
 
 static bool is_statement(const Flat *flat, const Op *op) {
     for (int i = 0; i < flat->state->parts.shared.count; i++)
         if (flat->statements[i] == op) return true;
     return false;
+}
+
+static bool op_acts(const Op *op) {
+    return op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC | EFFECT_ORDERED);
+}
+
+/// Sets of digits that statements have, in their order; which of them each statement has. -1 where one has none of the index alone.
+static int find_sets(Flat *flat, OwnDigits *sets, int *set_of) {
+    Differentiation *state = flat->state;
+    int count = 0;
+    for (LIST_EACH(int, i, state->parts.shared)) {
+        Op *op = state->parts.shared.items[i].statement.op;
+        if (op->parent != state->backward->body || !digits_own(state->arena, op, &sets[count]))
+            return -1;
+        int set = 0;
+        while (set < count && !same_digits(&sets[set], &sets[count])) set++;
+        for (int k = 0; k < i; k++)  // a gradient is one kernel's
+            if (state->parts.shared.items[k].gradient == state->parts.shared.items[i].gradient &&
+                set_of[k] != set)
+                return -1;
+        if (sets[count].is_plain)
+            map_set_pointer(&flat->plain, state->parts.shared.items[i].statement.gradient, flat);
+        set_of[i] = set;
+        count += set == count;
+    }
+    return count;
+}
+
+/// Leaves the statements of one set; the first kernel has all else that the backward does.
+static void keep_set(Flat *flat, const int *set_of, int set) {
+    Differentiation *state = flat->state;
+    int count = 0;
+    for (LIST_EACH(int, i, state->parts.shared)) {
+        SharedStatement *shared = &state->parts.shared.items[i];
+        if (set_of[i] == set)
+            state->parts.shared.items[count++] = *shared;
+        else
+            op_remove(shared->statement.op);
+    }
+    state->parts.shared.count = count;
+    for (int i = 0; i < count; i++) flat->statements[i] = state->parts.shared.items[i].statement.op;
+    for (Op *op = state->backward->body->first, *next; op && set; op = next) {
+        next = op->next;
+        if (op_acts(op) && !is_statement(flat, op)) op_remove(op);
+    }
+    function_drop_dead(state->backward);
+}
+
+static bool find_statements(Flat *flat) {
+    Differentiation *state = flat->state;
+    int count = state->parts.shared.count, index = state->parts.part.index;
+    flat->statements = ARENA_ARRAY(state->arena, Op *, count + 1);
+    OwnDigits *sets = ARENA_ARRAY(state->arena, OwnDigits, count + 1);
+    int *set_of = ARENA_ARRAY(state->arena, int, count + 1);
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        if (state->stores.unread_axes[axis] == GRID_AXIS_SEVERAL) return false;
+    int set_count = find_sets(flat, sets, set_of);
+    if (index >= set_count) return false;
+    state->parts.reduction_kernels = set_count;
+    flat->digits = sets[index];
+    keep_set(flat, set_of, index);
+    int64_t run;
+    flat->lanes_own = poly_is_constant(flat->digits.low, &run) && run == 1;
+    if (flat->digits.period && !flat->lanes_own) return false;
+    return counts_lanes(state->arena, state->backward, flat->digits.number);
 }
 
 /// Whether an op may be done for any tile of elements: by element, or an access.
@@ -126,10 +174,6 @@ static bool depends_on(const Map *values, const Op *op) {
     for (int i = 0; i < op->operand_count; i++)
         if (op->operands[i] && map_has_pointer(values, op->operands[i])) return true;
     return false;
-}
-
-static bool op_acts(const Op *op) {
-    return op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC | EFFECT_ORDERED);
 }
 
 /// Whether `inside` is one of the conditions that make up a mask.
@@ -238,6 +282,27 @@ static void add_term(Flat *flat, Builder *b, int index, Value **operands) {
     statement->op = b->before->previous;
 }
 
+/// What the owner, or its row, says of a digit of the index, where owners follow each other lane by lane: nothing is divided in a turn.
+/// NULL: neither does.
+static Value *digit_in_turn(const Flat *flat, Builder *b, Value *result) {
+    Arena *arena = flat->state->arena;
+    const OwnDigits *own = &flat->digits;
+    const Poly *low, *extent, *rows = NULL, *reach = NULL;
+    if (!flat->lanes_own || result->type.rank != 1 ||
+        !digit_read(arena, result, own->number, &low, &extent))
+        return NULL;
+    if (own->period) rows = poly_divide_exact(arena, own->period, own->extent);
+    if (poly_equal(low, own->extent) && same_size(extent, rows))
+        return cast(b, flat->all_row, result->type.element);
+    if (extent) reach = poly_multiply(arena, low, extent);
+    if (!reach || !poly_divide_exact(arena, own->extent, reach)) return NULL;
+    int64_t step;
+    Value *digit = flat->owner;
+    if (!poly_is_constant(low, &step) || step != 1) digit = quotient(b, digit, build_poly(b, low));
+    if (!poly_equal(reach, own->extent)) digit = remainder_of(b, digit, build_poly(b, extent));
+    return cast(b, digit, result->type.element);
+}
+
 static bool make_again(Flat *flat, Builder *b, Op *op) {
     Value *operands[OPERATION_MOST_OPERANDS + 3] = {0};
     int count = op->operand_count;
@@ -245,6 +310,15 @@ static bool make_again(Flat *flat, Builder *b, Op *op) {
     b->range = op->range;
     if (result && digit_is(flat->state->arena, result, &flat->digits)) {
         map_set_pointer(&flat->copies, result, flat->owner);
+        return true;
+    }
+    if (result && digit_is_period(flat->state->arena, result, &flat->digits)) {
+        map_set_pointer(&flat->copies, result, flat->period);
+        return true;
+    }
+    Value *digit = result ? digit_in_turn(flat, b, result) : NULL;
+    if (digit) {
+        map_set_pointer(&flat->copies, result, named(digit, result->name));
         return true;
     }
     if (result && result == flat->bound) {
@@ -296,18 +370,41 @@ static Value *count_elements(const Flat *flat, Builder *b, Value *lanes) {
     return named(total, "total");
 }
 
-/// Owners lane by lane: a tile has as many of their rows as fit in, one at least, and each is summed by itself.
-static Op *open_columns(Flat *flat, Builder *b, Value *lanes, Value *total) {
+/// The loop of owners lane by lane, in blocks: of all that are below `end`, in each of the periods.
+static Op *open_blocks(Flat *flat, Builder *b, Value *lanes, Value *end, Value *periods,
+                       Value **start) {
+    if (!periods) return open_loop(b, build_int(b, 0), end, lanes, start);
+    Value *block, *blocks = named(count_of(b, rounded_up(b, end, lanes)), "blocks");
+    Value *all = named(count_of(b, multiply(b, periods, blocks)), "blocks_of_all");
+    Op *loop = open_loop(b, build_int(b, 0), all, build_int(b, 1), &block);
+    named(block, "block");
+    flat->period = named(quotient(b, block, blocks), "period");
+    *start = multiply(b, remainder_of(b, block, blocks), lanes);
+    return loop;
+}
+
+/// Owners lane by lane: a tile has as many of their rows as fit in, one at least, and each is summed by itself. Where each period has owners of
+/// its own, `total` is of one of them: the last may be shorter.
+static Op *open_columns(Flat *flat, Builder *b, Value *lanes, Value *all) {
     Differentiation *state = flat->state;
     ReductionPlan *plan = flat->plan;
+    Value *period = flat->digits.period ? build_poly(b, flat->digits.period) : NULL;
+    Value *periods = period ? named(rounded_up(b, all, period), "periods") : NULL;
+    Value *total = period ? named(least(b, period, all), "of_a_period") : all;
     Value *most = parts_most(state), *owners = build_poly(b, flat->digits.extent), *start;
     Value *rows = at_least_one(b, least(b, quotient(b, lanes, owners), most));
     plan->rows = named(rows, "rows_at_once");
     Value *width = named(multiply(b, owners, rows), "span");
     plan->turns = named(count_of(b, rounded_up(b, total, width)), "turns");
     Value *end = named(count_of(b, least(b, width, total)), "end");
-    Op *loop = open_loop(b, build_int(b, 0), end, lanes, &start);
+    Op *loop = open_blocks(flat, b, lanes, end, periods, &start);
     named(start, "start");
+    Value *before = NULL;  // elements of earlier periods
+    if (period) {
+        before = named(multiply(b, wide(flat, b, flat->period), period), "before");
+        total = named(least(b, period, build_binary(b, OP_SUB, all, before)), "here");
+        end = count_of(b, least(b, width, total));
+    }
     Value *turn = named(build_unary(b, OP_PROGRAM_ID, build_int(b, 0)), "turn");
     Value *columns = add(b, start, build_binary(b, OP_ARANGE, build_int(b, 0), lanes));
     named(columns, "columns");
@@ -317,6 +414,8 @@ static Op *open_columns(Flat *flat, Builder *b, Value *lanes, Value *total) {
     flat->is_own = named(build_binary(b, OP_LT, columns, end), "is_own");
     flat->owner = named(remainder_of(b, columns, owners), "column");
     flat->row = quotient(b, columns, owners);
+    flat->all_row = add(b, multiply(b, wide(flat, b, turn), rows), flat->row);
+    if (before) first = add(b, before, first);
     Value *index = named(add(b, first, columns), flat->digits.number->name);
     map_set_pointer(&flat->copies, flat->digits.number, index);
     return loop;
@@ -410,26 +509,34 @@ bool flat_take(Differentiation *state, const TileOrders *orders, ReductionPlan *
         .lanes = lanes_of(&flat),
         .run = flat.digits.low,
         .owners = flat.digits.extent,
+        .period = flat.digits.period,
         .bound = flat.bound ? value_poly(state->arena, flat.bound->op->operands[1]) : NULL,
         .plain = flat.plain,
         .has_turns = state->parts.tiles.count != NULL};
     return true;
 }
 
-/// Owners that have elements, in Python; NULL where the launcher does not know all of it.
+/// The elements that owners have, in Python, as `stored` of the launch says them; NULL where the launcher does not know all of it.
 static const char *owners_text(const FlatSizes *sizes, const StoredSearch *search,
                                const char *elements) {
     const char *bound = sizes->bound ? poly_text(search, sizes->bound) : NULL,
                *run = poly_text(search, sizes->run),
-               *owners = sizes->owners ? poly_text(search, sizes->owners) : NULL;
+               *owners = sizes->owners ? poly_text(search, sizes->owners) : NULL,
+               *period = sizes->period ? poly_text(search, sizes->period) : NULL;
     int64_t number;
-    if (!run || (sizes->bound && !bound) || (sizes->owners && !owners)) return NULL;
+    if (!run || (sizes->bound && !bound) || (sizes->owners && !owners) ||
+        (sizes->period && !period))
+        return NULL;
     const char *all = sizes->has_turns ? bound
                       : bound          ? arena_printf(search->arena, "min(%s, %s)", elements, bound)
                                        : elements;
+    if (period)  // the last period may have too few elements
+        return arena_printf(search->arena, "[(1, %s), (%s, %s // max(%s, 1))]", owners, owners, all,
+                            period);
     if (!poly_is_constant(sizes->run, &number) || number != 1)
         all = arena_printf(search->arena, "triton.cdiv(%s, max(%s, 1))", all, run);
-    return owners ? arena_printf(search->arena, "min(%s, %s)", owners, all) : all;
+    return owners ? arena_printf(search->arena, "[(1, min(%s, %s))]", owners, all)
+                  : arena_printf(search->arena, "[(1, %s)]", all);
 }
 
 /// Where lanes are a gradient's, a program has a tile of them: there may be fewer than the forward has programs.
@@ -447,8 +554,9 @@ void flat_describe(const Differentiation *state, BackwardLaunch *launch) {
     if (!sizes->lanes) return;
     const StoredSearch *search = stored_search_new(state->arena, state->backward, launch);
     const char *lanes = factor_text(search, sizes->lanes), *run = poly_text(search, sizes->run),
-               *owners = sizes->owners ? poly_text(search, sizes->owners) : "None";
-    if (!lanes || !run || !owners) return;
+               *owners = sizes->owners ? poly_text(search, sizes->owners) : "None",
+               *period = sizes->period ? poly_text(search, sizes->period) : NULL;
+    if (!lanes || !run || !owners || (sizes->period && !period)) return;
     launch->flat_lanes = lanes;
     launch->flat_end = sizes->bound ? poly_text(search, sizes->bound) : NULL;
     launch->has_flat_turns = sizes->has_turns && launch->flat_end;
@@ -460,9 +568,9 @@ void flat_describe(const Differentiation *state, BackwardLaunch *launch) {
         BackwardArgument *argument = &launch->arguments[i];
         const Value *value = state->backward->parameters[i].value;
         if (argument->use == ARGUMENT_SLICES)
-            argument->turns =
-                arena_printf(state->arena, "%s, %s, %s, %s", elements, run, owners, lanes);
+            argument->turns = arena_printf(state->arena, "%s, %s, %s, %s%s%s", elements, run,
+                                           owners, lanes, period ? ", " : "", period ? period : "");
         if (argument->is_parts && count && map_has_pointer(&sizes->plain, value))
-            argument->alone = arena_printf(state->arena, "[(1, %s)]", count);
+            argument->alone = count;
     }
 }

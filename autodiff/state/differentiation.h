@@ -171,6 +171,7 @@ typedef struct SweepState {
 /// Of a kernel whose tiles number elements (flat_kernel.h): lanes of a tile, elements of an owner that follow each other, and owners.
 typedef struct FlatSizes {
     const Poly *lanes, *run, *owners;  // NULL: it is none
+    const Poly *period;                // elements after which owners are others; NULL: none
     const Poly *bound;                 // of all elements; NULL: none
     Map plain;  // gradients, by their parameters, in which an owner's number is its element's
     bool

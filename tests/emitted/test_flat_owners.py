@@ -26,6 +26,10 @@ ATOMICS = {
     "turns": 0,
     "numbered_turns": 0,
     "turns_to_another_end": 1,  # the mask leaves out what the turns have, or they end in front of it
+    "of_batches": 0,
+    "token_and_time": 0,
+    "heads_of_batches": 1,  # runs of elements in periods
+    "twice_in_a_table": 1,  # each kernel would have a part of the one gradient
 }
 
 
@@ -88,3 +92,34 @@ def test_turns_of_a_flat_index_have_owners_on_a_grid_of_their_own() -> None:
     assert "turns = tl.cdiv(n, span)" in text
     assert "_wide_block(\n            _all_turns(ctx.grid, n, BLOCK), 0, BLOCK, n," in text
     assert "slices = _flat_slices(n, 1, C, block)" in text
+
+
+# Tables of batches, whose tokens lie between batch and channel: a block of columns of one batch at a time, and nothing is divided in a turn.
+BATCHES = """
+        for block in range(group, blocks_of_all, groups):
+            period = block // blocks
+            start = block % blocks * BLOCK
+            before = period * offset
+            here = tl.minimum(offset, total - before)
+            columns = start + lanes
+            is_own = columns < tl.minimum(span, here)
+"""
+TURN = """
+            for turn in tl.range(slice, turns, slices, num_stages=STAGES):
+                offset_1 = turn * span
+                inside = columns < tl.minimum(span, here - offset_1)
+                t = turn * rows_at_once + offsets
+                i = before + offset_1 + columns
+                x = tl.load(x_ptr + i, mask=inside, other=0.0).to(tl.float32)
+                p = tl.load(p_ptr + t * C + c, mask=inside, other=0.0).to(tl.float32)
+"""
+
+
+def test_tables_of_batches_and_of_tokens_have_a_kernel_each() -> None:
+    text = tad("--backward", f"{ROOT}/bench/gpu/style/unseen.py:token_sum_kernel").stdout
+    assert BATCHES in text
+    assert TURN in text
+    assert "atomic" not in text
+    assert "slices = _flat_slices(grid[0] * block, 1, C, block, T * C)" in text
+    assert "alone=[(1, C), (C, min(ctx.grid[0] * BLOCK, n) // max(T * C, 1))]" in text
+    assert "token_sum_kernel_backward_dp_ptr[grid_1](" in text

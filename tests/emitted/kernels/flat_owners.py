@@ -275,3 +275,80 @@ def run_turns_to_another_end(x, w):
     y = torch.zeros_like(x)
     turns_to_another_end[(3,)](x, w, y, x.shape[1], x.numel(), x.numel() // 2, BLOCK=16)
     return y
+
+
+@triton.jit
+def of_batches(x_ptr, scale_ptr, shift_ptr, y_ptr, T, C, n, BLOCK: tl.constexpr):
+    """A scale and a shift for each channel of each batch: tokens lie between the two."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = i < n
+    at = i // (T * C) * C + i % C
+    x = tl.load(x_ptr + i, mask=mask, other=0.0)
+    scale = tl.load(scale_ptr + at, mask=mask, other=0.0)
+    shift = tl.load(shift_ptr + at, mask=mask, other=0.0)
+    tl.store(y_ptr + i, x * (1 + scale) + shift, mask=mask)
+
+
+def run_of_batches(x, scale, shift):
+    y = torch.empty_like(x)
+    B, T, C = x.shape
+    n = x.numel()
+    of_batches[(triton.cdiv(n, 32),)](x, scale, shift, y, T, C, n, BLOCK=32)
+    return y
+
+
+@triton.jit
+def token_and_time(x_ptr, p_ptr, e_ptr, y_ptr, T, C, n, BLOCK: tl.constexpr):
+    """A row for each token, and one for each batch: two kernels, each with owners of its own."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = i < n
+    c = i % C
+    t = i // C % T
+    b = i // (C * T)
+    x = tl.load(x_ptr + i, mask=mask, other=0.0)
+    p = tl.load(p_ptr + t * C + c, mask=mask, other=0.0)
+    e = tl.load(e_ptr + b * C + c, mask=mask, other=0.0)
+    tl.store(y_ptr + i, x * p * e, mask=mask)
+
+
+def run_token_and_time(x, p, e):
+    y = torch.empty_like(x)
+    B, T, C = x.shape
+    n = x.numel()
+    token_and_time[(triton.cdiv(n, 16),)](x, p, e, y, T, C, n, BLOCK=16)
+    return y
+
+
+@triton.jit
+def heads_of_batches(x_ptr, g_ptr, y_ptr, T, H, D, n, BLOCK: tl.constexpr):
+    """Runs of elements in periods: owners are in neither of the two forms."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    g = tl.load(g_ptr + i // (T * H * D) * H + i // D % H, mask=i < n, other=0.0)
+    x = tl.load(x_ptr + i, mask=i < n, other=0.0)
+    tl.store(y_ptr + i, x * g, mask=i < n)
+
+
+def run_heads_of_batches(x, g):
+    y = torch.empty_like(x)
+    B, T, H, D = x.shape
+    heads_of_batches[(triton.cdiv(x.numel(), 32),)](x, g, y, T, H, D, x.numel(), BLOCK=32)
+    return y
+
+
+@triton.jit
+def twice_in_a_table(x_ptr, w_ptr, y_ptr, T, C, n, BLOCK: tl.constexpr):
+    """One tensor is a row for each token and one for each batch: its gradient is no one kernel's."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = i < n
+    x = tl.load(x_ptr + i, mask=mask, other=0.0)
+    p = tl.load(w_ptr + i % (T * C), mask=mask, other=0.0)
+    e = tl.load(w_ptr + i // (T * C) * C + i % C, mask=mask, other=0.0)
+    tl.store(y_ptr + i, x + p * e, mask=mask)
+
+
+def run_twice_in_a_table(x, w):
+    y = torch.empty_like(x)
+    B, T, C = x.shape
+    n = x.numel()
+    twice_in_a_table[(triton.cdiv(n, 32),)](x, w, y, T, C, n, BLOCK=32)
+    return y

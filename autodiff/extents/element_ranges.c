@@ -154,26 +154,65 @@ static bool cut_is_from_below(const StoredSearch *coverage, const MaskCut *cut) 
 
 /// Of an index that begins at `least`, the length from there on. No element, where that is below 0: then lanes begin later than the
 /// address does.
+static bool begin_at(const StoredSearch *coverage, const Poly *least, const Poly *step,
+                     const char **length, ElementRanges *cover) {
+    Arena *arena = coverage->arena;
+    const char *text = factor_text(coverage, least);
+    int64_t number;
+    bool is_known = poly_is_constant(least, &number) && number >= 0;
+    if (!text ||
+        (!is_known && !add_range(cover, "0", arena_printf(arena, "min(max(%s + 1, 0), 1)", text))))
+        return false;
+    *length = arena_printf(arena, "max(%s - %s, 0)", *length, text);
+    cover->base = poly_add(arena, cover->base, poly_multiply(arena, step, least));
+    return true;
+}
+
+/// The index above which a cut leaves nothing of its other side.
+static const Poly *least_of(const StoredSearch *coverage, const MaskCut *below) {
+    return poly_subtract(coverage->arena, poly_constant(coverage->arena, 1), below->bound);
+}
+
+/// The same for the lower end of a cut, if there is one. Of two such ends the further one counts: nothing is said of the other.
 static bool begin_at_least(StoredSearch *coverage, const MaskCut *cut, const Poly *step, bool *done,
                            const char **length, ElementRanges *cover) {
-    Arena *arena = coverage->arena;
     for (int i = 0; i < coverage->cut_count; i++) {
         const MaskCut *below = &coverage->cuts[i];
         if (done[i] || !is_other_side(coverage, below, cut) || cut_is_vacuous(coverage, below))
             continue;
         done[i] = true;
-        const Poly *least = poly_subtract(arena, poly_constant(arena, 1), below->bound);
-        const char *text = factor_text(coverage, least);
-        int64_t number;
-        bool is_known = poly_is_constant(least, &number) && number >= 0;
-        if (!text || (!is_known &&
-                      !add_range(cover, "0", arena_printf(arena, "min(max(%s + 1, 0), 1)", text))))
-            return false;
-        *length = arena_printf(arena, "max(%s - %s, 0)", *length, text);
-        cover->base = poly_add(arena, cover->base, poly_multiply(arena, step, least));
-        return true;  // of two such ends the further one counts: nothing is said of the other
+        return begin_at(coverage, least_of(coverage, below), step, length, cover);
     }
     return true;
+}
+
+/// Whether a cut leaves all of its digits' numbers from one on: `index >= least`.
+static bool cut_begins(const StoredSearch *coverage, const MaskCut *cut) {
+    const Poly *zero = poly_constant(coverage->arena, 0);
+    for (int i = 0; i < coverage->count; i++)
+        if (!poly_is_nonnegative(coverage->arena,
+                                 poly_subtract(coverage->arena, zero, cut->weights[i])))
+            return false;
+    return has_weights(coverage, cut);
+}
+
+/// The range of digits that a mask begins and does not end: programs behind the first one.
+static bool range_from(StoredSearch *coverage, int first, bool *done, ElementRanges *cover) {
+    const MaskCut *cut = &coverage->cuts[first];
+    const Poly *zero = poly_constant(coverage->arena, 0);
+    MaskCut index = {.bound = NULL};
+    DigitChain chain;
+    for (int i = 0; i < coverage->count; i++)
+        index.weights[i] = poly_subtract(coverage->arena, zero, cut->weights[i]);
+    if (!chain_digits(coverage, &index, &chain) || !chain.length ||
+        !poly_is_nonnegative(coverage->arena, chain.step))
+        return false;
+    done[first] = true;
+    for (int i = 0; i < coverage->cut_count; i++)
+        if (!done[i] && cuts_are_equal(coverage, cut, &coverage->cuts[i])) return false;
+    const char *length = chain.length;
+    return begin_at(coverage, least_of(coverage, cut), chain.step, &length, cover) &&
+           add_range(cover, poly_text(coverage, chain.step), length);
 }
 
 /// The range that the cuts from `first` on with the same digits leave.
@@ -219,7 +258,10 @@ static bool cover_ranges(StoredSearch *coverage, ElementRanges *cover) {
         if (done[i] || cut_is_vacuous(coverage, &coverage->cuts[i]) ||
             cut_is_from_below(coverage, &coverage->cuts[i]))
             continue;
-        if (!range_of_cuts(coverage, i, done, cover)) return false;
+        bool begins = cut_begins(coverage, &coverage->cuts[i]);
+        if (begins ? !range_from(coverage, i, done, cover)
+                   : !range_of_cuts(coverage, i, done, cover))
+            return false;
     }
     for (int i = 0; i < coverage->cut_count; i++)  // a second lower end of an index
         if (!done[i] && cut_is_from_below(coverage, &coverage->cuts[i]) &&

@@ -471,12 +471,13 @@ static const char *check_need_text(Arena *arena, const LaunchPlan *plan, const S
 
 const char *steps_check_text(Arena *arena, const LaunchPlan *plan, const StepsPlace *place) {
     const Backward *backward = plan->backward;
-    if (host_launches(arena, plan->kernel, backward->kernel->function).count) return "";
+    bool has_launches = host_launches(arena, plan->kernel, backward->kernel->function).count > 0;
     Buffer out = buffer_new(arena);
     const char *programs = place->grid;
     for (int i = 0; i < plan->backward->step_count; i++) {
         const StepCheck *check = &plan->backward->steps[i];
         int most_axis, inner = place->indent + 4;
+        if (has_launches && !check->is_of_windows) continue;
         if (is_added_to(plan->backward, check->of) || !is_check_said(plan, check, &most_axis))
             continue;
         if (most_axis > 0 && programs == place->grid) {
@@ -489,8 +490,9 @@ const char *steps_check_text(Arena *arena, const LaunchPlan *plan, const StepsPl
             LIST_PUSH(arena, &arguments, text_with_grid(arena, check->ranges[k], programs));
         const char *need = check_need_text(arena, plan, place, check);
         layout_statement(&out, place->indent, "if ", need, ":");
+        const char *head = check->is_of_windows ? "_check_windows" : "_check_steps";
         buffer_printf(&out, "%*s%s\n", inner, "",
-                      call_lines(arena, "_check_steps", arguments.items, arguments.count, inner));
+                      call_lines(arena, head, arguments.items, arguments.count, inner));
     }
     return buffer_text(&out);
 }

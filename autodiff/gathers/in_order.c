@@ -9,6 +9,7 @@
 #include "autodiff/atomics/covers.h"
 #include "autodiff/digits/digits.h"
 #include "autodiff/gathers/ordered_places.h"
+#include "autodiff/gathers/windows.h"
 #include "autodiff/rewrite/copying.h"
 #include "autodiff/rewrite/rewrite.h"
 
@@ -141,6 +142,7 @@ static bool masks_fit(Ordering *ordering) {
     Value *mask = access_mask(ordering->store);
     if (!mask) return false;
     list_terms(ordering, mask);
+    if (ordering->is_windowed) return windows_take_bounds(ordering) && find_end(ordering);
     for (int i = 0; i < ordering->count; i++)
         if (!place_is_plain(ordering, &ordering->places[i]) && !ordering->places[i].is_ragged &&
             (ordering->places[i].is_back || ordering->places[i].repeat ||
@@ -192,7 +194,7 @@ static void compute_digits(Ordering *ordering, Builder *b, Value *element) {
         Value *above = build_binary(b, OP_FLOORDIV, rest, size);
         place->digit = build_binary(b, OP_SUB, rest, build_binary(b, OP_MUL, above, size));
         rest = above;
-        if (!poly_is_zero(place->shift) && !ordering->tap_count)
+        if (!poly_is_zero(place->shift) && !ordering->tap_count && !ordering->is_windowed)
             place->digit = build_binary(b, OP_SUB, place->digit, build_poly(b, place->shift));
         const Poly *last =
             poly_subtract(ordering->arena, place->size, poly_constant(ordering->arena, 1));
@@ -208,8 +210,12 @@ static Value *digits_within(const Ordering *ordering, Builder *b) {
     Value *mask = NULL;
     for (int i = 0; i < ordering->count; i++) {
         const OrderedPlace *place = &ordering->places[i];
-        if (place_is_plain(ordering, place)) continue;
+        if (ordering->is_windowed ? !place->extent : place_is_plain(ordering, place)) continue;
         Value *within = build_binary(b, OP_LT, place->digit, build_poly(b, place->extent));
+        if (place->begin && place->begin != place->digit) {
+            Value *begin = build_binary(b, OP_MUL, place->digit, build_poly(b, place->step));
+            within = build_binary(b, OP_AND, build_binary(b, OP_EQ, begin, place->begin), within);
+        }
         if (!place->is_ragged)
             within = build_binary(b, OP_AND, build_binary(b, OP_GE, place->digit, build_int(b, 0)),
                                   within);
@@ -250,6 +256,12 @@ static Value *compute_number(const Ordering *ordering, Builder *b) {
         number = number ? build_binary(b, OP_ADD, number, share) : share;
     }
     return number;
+}
+
+/// The least number of the output that has the coarsest digit of an element.
+static Value *top_number(const Ordering *ordering, Builder *b) {
+    const OrderedPlace *top = &ordering->places[ordering->count - 1];
+    return build_binary(b, OP_MUL, top->digit, build_poly(b, top->low));
 }
 
 typedef struct DigitUses {
@@ -393,7 +405,8 @@ static Value *open_sums(Ordering *ordering, Builder *inside, Value **carried) {
         *inside = (Builder){
             .function = inside->function, .region = loop->regions[0], .range = inside->range};
     }
-    for (int i = 0; i < ordering->count && ordering->tap_count; i++) {
+    if (ordering->is_windowed) windows_compute_digits(ordering, inside, &taps);
+    for (int i = 0; i < ordering->count && ordering->tap_count && !ordering->is_windowed; i++) {
         OrderedPlace *place = &ordering->places[i];
         if (poly_is_zero(place->shift)) continue;
         Value *shift = poly_copied(inside, place->shift, &taps);
@@ -427,11 +440,13 @@ static void renumber(Ordering *ordering, Region *region, const AlikeLoads *alike
 static Value *sum_in_loops(Ordering *ordering, Op *loop, Builder *inside, const AlikeLoads *alike,
                            Value *element, Value *within, Value **mask) {
     Op *store = ordering->store;
-    Value *first = compute_number(ordering, inside), *carried;
+    Value *first = ordering->is_windowed ? top_number(ordering, inside)
+                                         : compute_number(ordering, inside),
+          *carried;
     *mask = build_binary(inside, OP_LT, first, build_poly(inside, ordering->end));
     Builder inner = *inside;
     Value *sum = open_sums(ordering, &inner, &carried);
-    if (ordering->tap_count) within = digits_within(ordering, &inner);
+    if (ordering->tap_count || ordering->is_windowed) within = digits_within(ordering, &inner);
     Value *number = compute_number(ordering, &inner);
     Op *end = op_append(&inner, OP_YIELD, &carried, 1, 0);
     move_behind(ordering, loop, inner.region);
@@ -476,8 +491,9 @@ static void reorder(Ordering *ordering) {
                                 build_poly(&inside, ordering->number->type.dims[0]));
     Value *element = build_binary(&inside, OP_ADD, body->arguments[0], lanes);
     compute_digits(ordering, &inside, element);
-    Value *within = ordering->tap_count ? NULL : digits_within(ordering, &inside),
-          *value = store->operands[1], *mask = NULL;
+    bool is_later = ordering->tap_count || ordering->is_windowed;
+    Value *within = is_later ? NULL : digits_within(ordering, &inside), *value = store->operands[1],
+          *mask = NULL;
     if (ordering->sums)
         value = sum_in_loops(ordering, loop, &inside, &alike, element, within, &mask);
     else
@@ -523,21 +539,33 @@ static bool taps_fit(const Ordering *ordering) {
            launches_pass_multiple(ordering->state, ordering->end, top->low);
 }
 
+/// The store, and the loops over taps around it. False where the kernel does something else.
+static bool find_store(Ordering *ordering) {
+    PlainUse use = {.state = ordering->state, .is_plain = true};
+    region_walk(ordering->state->backward->body, visit_use, &use);
+    ordering->store = use.store;
+    return use.is_plain && use.store && find_taps(ordering) && ordering->tap_count == use.loops;
+}
+
+/// Whether the gradient's elements are known by their digits, and a mask ends these.
+static bool order_fits(Ordering *ordering) {
+    const Differentiation *state = ordering->state;
+    return ordering->number->op && ordering->number->op->parent == state->backward->body &&
+           is_gradient(state, ordering->parameter) && masks_fit(ordering);
+}
+
 /// Whether the kernel goes through elements in another order than the input's, and all of these are known to the input's.
 static bool plan_order(Ordering *ordering) {
-    Differentiation *state = ordering->state;
-    PlainUse use = {.state = state, .is_plain = true};
-    region_walk(state->backward->body, visit_use, &use);
-    if (!use.is_plain || !use.store) return false;
-    ordering->store = use.store;
-    if (!find_taps(ordering) || ordering->tap_count != use.loops) return false;
-    if (!places_find_order(ordering) || !ordering->number->op ||
-        ordering->number->op->parent != state->backward->body ||
-        !is_gradient(state, ordering->parameter) || !masks_fit(ordering))
+    if (!find_store(ordering) || !places_find_order(ordering) || !order_fits(ordering))
         return false;
     for (int i = 0; i < ordering->count; i++)
         ordering->is_other |= !place_is_plain(ordering, &ordering->places[i]);
     return ordering->tap_count ? taps_fit(ordering) : ordering->is_other || ordering->sums;
+}
+
+static bool plan_windows(Ordering *ordering) {
+    return find_store(ordering) && places_find_windows(ordering) && order_fits(ordering) &&
+           windows_are_whole(ordering);
 }
 
 void gradient_store_in_order(Differentiation *state) {
@@ -556,8 +584,12 @@ bool gradient_sum_in_order(Differentiation *state, const Op *statement) {
          axis++)  // whose programs would add to the same elements
         if (axes.programs[axis] || state->stores.unread_axes[axis] == GRID_AXIS_SEVERAL)
             return false;
-    if (!plan_order(&ordering) || ordering.store != statement || !sums_are_short(&ordering))
-        return false;
-    reorder(&ordering);
+    Ordering windows = ordering;
+    bool is_ordered = plan_order(&ordering) && sums_are_short(&ordering);
+    Ordering *found = is_ordered ? &ordering : &windows;
+    if (!is_ordered && !plan_windows(&windows)) return false;
+    if (found->store != statement) return false;
+    if (found->has_check) LIST_PUSH(state->arena, &state->stores.steps, found->check);
+    reorder(found);
     return true;
 }

@@ -17,8 +17,7 @@ static bool turn_place(Ordering *ordering, OrderedPlace *place) {
     return poly_is_nonnegative(arena, place->weight);
 }
 
-/// Which digits of the output's number the address has, and which it has not. False where it is not made of them.
-static bool find_places(Ordering *ordering) {
+bool ordering_find_places(Ordering *ordering) {
     DigitStep steps[MOST_PLACES];
     Arena *arena = ordering->arena;
     int count = digits_read_steps(arena, ordering->store, steps, MOST_PLACES, &ordering->base,
@@ -204,7 +203,7 @@ static bool sort_dimensions(Ordering *ordering) {
 }
 
 bool places_find_order(Ordering *ordering) {
-    if (!find_places(ordering)) return false;
+    if (!ordering_find_places(ordering)) return false;
     OrderedPlace before[MOST_PLACES];
     for (int i = 0; i < ordering->count; i++) before[i] = ordering->places[i];
     bool was_other = ordering->is_other;

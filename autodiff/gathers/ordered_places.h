@@ -20,6 +20,12 @@ typedef struct OrderedPlace {
         along;  // of the finest digit of a dimension of the input that may be longer than its digits: the length
     bool is_ragged;  // the coarsest digit of such a dimension; `size` is NULL
     Value *digit;    // as computed from the input's number; of those that repeat, the first
+    const Poly *
+        stride;  // of windows (windows.h): of the axis of the input that the digit moves along, by `step` each
+    const Poly *step;
+    int axis;  // of a tap: the place whose window it is in
+    Value *
+        begin;  // of a window: the number along the axis that it begins at, of which the digit is a quotient
 } OrderedPlace;
 
 typedef struct Ordering {
@@ -39,7 +45,13 @@ typedef struct Ordering {
     bool is_other;        // the order of the input is another one, or its size
     LIST(Value *) terms;  // of the mask
     Value *parameter;     // the gradient
+    bool is_windowed;     // `idle` has digits within windows
+    bool has_check;       // the Function looks at this
+    StepCheck check;
 } Ordering;
+
+/// The digits, in the order of the output's number, with what they move the address by. False where the address is not made of them.
+bool ordering_find_places(Ordering *ordering);
 
 /// Which digits of the output's number the address has, and which it has not, in the order of the input. False where it is not made of them.
 bool places_find_order(Ordering *ordering);

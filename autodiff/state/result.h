@@ -275,6 +275,8 @@ typedef struct StepCheck {
         ranges;  // `(step, length)`, each as in `stored` of an argument; a length may be None: as many as there are
     int range_count;
     const char *guard;  // flags, in Python, under which it is touched; "": always
+    bool
+        is_of_windows;  // rows of a picture, of which windows end where these do: checked whatever launches there are
 } StepCheck;
 
 /// How the backward has the states of a recurrence in reverse order.

@@ -94,7 +94,8 @@ def test_turns_of_a_flat_index_have_owners_on_a_grid_of_their_own() -> None:
     assert "slices = _flat_slices(n, 1, C, block)" in text
 
 
-# Tables of batches, whose tokens lie between batch and channel: a block of columns of one batch at a time, and nothing is divided in a turn.
+# Tables of batches, whose tokens lie between batch and channel: a block of columns of one batch at a time, and
+# nothing is divided in a turn.
 BATCHES = """
         for block in range(group, blocks_of_all, groups):
             period = block // blocks

@@ -53,14 +53,23 @@ static Value *operand_named(const Op *op, const char *name) {
     return value && value_is_none(value) ? NULL : value;
 }
 
+static bool poly_is_constexpr(const Poly *number) {
+    for (int t = 0; t < number->count; t++)
+        for (int a = 0; a < number->terms[t].atom_count; a++)
+            if (!number->terms[t].atoms[a]->type.is_constexpr) return false;
+    return true;
+}
+
 /// Whether lanes that follow each other have elements that do: what the compiler does not see it takes for rows across memory, in a tile of
-/// several axes.
+/// several axes. Of a load they may be a few apart, as those of an enlarged picture: the next load of the tile has those between.
 static bool lanes_lie_together(Members *members, Op *op) {
     Affine offset = access_by(members->former, op).offset;
     int64_t step;
-    return op->operands[0]->type.rank == 0 ||
-           (offset.known && !offset.wrapped && offset.rank == 1 &&
-            poly_is_constant(offset.lane[0], &step) && step == 1);
+    if (op->operands[0]->type.rank == 0) return true;
+    if (!offset.known || offset.wrapped || offset.rank != 1) return false;
+    if (op->code == OP_LOAD && op_is_loop(op->parent->parent ? op->parent->parent->code : op->code))
+        return poly_is_constexpr(offset.lane[0]);
+    return poly_is_constant(offset.lane[0], &step) && step == 1;
 }
 
 /// Loads and stores by plain pointers that differ between the programs; of atomics those whose result nobody reads.
@@ -155,7 +164,7 @@ static bool region_fits(Members *members, const Region *region) {
             fits = branch_fits(members, op);
         else if (op->code == OP_FOR || op->code == OP_STATIC_FOR)
             fits = loop_fits(members, op);
-        else if (op->region_count || op->code == OP_NUM_PROGRAMS)
+        else if (op->region_count || (op->code == OP_NUM_PROGRAMS && !members->counts_programs))
             fits = false;
         else if (any_lifted(members, op))
             fits = op_fits(members, op);

@@ -6,6 +6,7 @@
 
 #include "analysis/build/build.h"
 #include "analysis/launches/launch_least.h"
+#include "autodiff/rewrite/rewrite.h"
 #include "autodiff/together/launch_parameter.h"
 #include "autodiff/together/lift.h"
 
@@ -98,18 +99,29 @@ static bool launch_fits(const Differentiation *state, const BackwardLaunch *laun
     for (int i = 0; i < launch->argument_count; i++) {
         const BackwardArgument *argument = &launch->arguments[i];
         bool is_plain = argument->use == ARGUMENT_SAME || argument->use == ARGUMENT_UPSTREAM ||
-                        argument->use == ARGUMENT_GRADIENT;
+                        argument->use == ARGUMENT_GRADIENT || argument->use == ARGUMENT_FILL;
+        bool has_default = state->backward->parameters[i].default_text.size > 0;
         if (!is_plain || argument->is_parts || argument->is_program_sum ||
-            state->backward->parameters[i].default_text.size)
+            (has_default && argument->use != ARGUMENT_FILL))
             return false;
     }
+    return true;
+}
+
+/// How many programs the forward has along the axis.
+static bool visit_count(void *context, Op *op) {
+    const SideBySide *own = context;
+    int64_t axis;
+    if (op->code == OP_NUM_PROGRAMS && value_is_int(op->operands[0], &axis) && axis == own->axis)
+        region_replace_uses(own->values.function->body, op->results[0], own->programs);
     return true;
 }
 
 void programs_side_by_side(Differentiation *state, BackwardLaunch *launch) {
     SideBySide own = {.values = {.state = state,
                                  .function = state->backward,
-                                 .former = former_new(state->arena)}};
+                                 .former = former_new(state->arena),
+                                 .counts_programs = true}};
     if (!launch_fits(state, launch) || !function_fits(&own)) return;
     own.programs = launch_add_parameter(
         state, launch, "programs", (BackwardArgument){.use = ARGUMENT_PROGRAMS, .axis = own.axis});
@@ -118,6 +130,8 @@ void programs_side_by_side(Differentiation *state, BackwardLaunch *launch) {
         (BackwardArgument){.use = ARGUMENT_TOGETHER, .axis = own.axis, .is_constexpr = true});
     number_programs(&own, &own.values);
     members_widen(&own.values, state->backward->body);
+    region_walk(state->backward->body, visit_count, &own);
+    function_drop_dead(state->backward);
     launch->has_together = true;
     launch->together_axis = own.axis;
 }

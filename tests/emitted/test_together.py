@@ -226,8 +226,8 @@ LEFT = {
     "a scan of the row": {
         "store": "tl.store(y_ptr + row * n + c, tl.cumsum(x * x, 0), mask=c < n)"
     },
-    "the number of programs": {
-        "store": "tl.store(y_ptr + row * n + c, x * x * tl.num_programs(0), mask=c < n)"
+    "lanes apart": {
+        "store": "tl.store(y_ptr + row * n + 2 * c, x * x, mask=c < n)",
     },
 }
 
@@ -328,3 +328,23 @@ def test_so_many_lanes_are_together() -> None:
     assert choose((9000,), 0, 1024, two) == ((9000,), 1, 4)
     assert choose((9000,), 0, 4096, two, num_warps=8) == ((9000,), 1, 8)
     assert choose((9000,), 1, 128, two, num_warps=1) == ((9000,), 1, 1)
+
+
+def test_programs_are_counted_in_the_launch(tmp_path: Path, interpreter: Worker) -> None:
+    """A kernel that asks how many programs there are gets the forward's number."""
+    store = "tl.store(y_ptr + row * n + c, x * x * tl.num_programs(0), mask=c < n)"
+    text = always_two(proved_module(tmp_path, HEAD + ROWS.format(**{**PLAIN, "store": store})))
+    assert "num_programs(0)" not in text[text.index("def kernel_backward") : text.index("class ")]
+    x = np.random.default_rng(4).uniform(-1, 1, (9, 5))
+    upstream = [np.ones_like(x)]
+    found = call_function(
+        text, "launched", [x], wrt=[0], grad_outputs=upstream, worker=interpreter
+    ).gradients
+    np.testing.assert_allclose(found[0], 2 * 9 * x, rtol=1e-6)
+
+
+def test_rows_of_an_enlarged_picture_are_side_by_side() -> None:
+    """Their lanes read every second element, and three quarters of the forward's programs have none."""
+    text = tad("--backward", f"{ROOT}/bench/gpu/style/layouts.py:upsample_rows_kernel").stdout
+    assert "grid, together, warps = _together(ctx.grid, 1, BLOCK, dy_ptr)" in text
+    assert "inside_4 = offsets_2 < programs\n" in text

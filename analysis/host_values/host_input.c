@@ -34,6 +34,7 @@ static int64_t choose_dim(const Host *host, const HostInput *input, int axis, in
         [HOST_SIZES_LONG] = {{299, 347, 331, 283}, {5, 7, 3, 6}},
         [HOST_SIZES_LONG_TALL] = {{11, 13, 9, 7}, {265, 233, 331, 203}},
         [HOST_SIZES_LONGEST] = {{2391, 2777, 2649, 2265}, {5, 7, 3, 6}},
+        [HOST_SIZES_DIVISIBLE] = {{36, 24, 60, 36}, {24, 12, 36, 24}},
         [HOST_SIZES_FEW] = {{5, 6, 5, 6}, {4, 4, 4, 4}},
     };
     static const int64_t even[] = {16, 8}, outer[] = {2, 3};
@@ -70,6 +71,16 @@ bool host_flag_bit(Host *host) {
     return bit < 31 && (host->policy.variant >> bit & 1) != 0;
 }
 
+/// A whole number that the caller passes; one that divides all sizes where they are to be divisible.
+static int64_t choose_number(const Host *host, const HostInput *input) {
+    switch (host->policy.sizes) {
+    case HOST_SIZES_WHOLE: return 64;
+    case HOST_SIZES_EVEN: return 8;
+    case HOST_SIZES_DIVISIBLE: return 2 + choose(host, input, 1, 3);
+    default: return 4 + choose(host, input, 1, 2);
+    }
+}
+
 static void set_int(HostInput *input, int64_t value) { input->constant = constant_of_int(value); }
 
 void host_decide(Host *host, HostInput *input, HostInputKind kind) {
@@ -79,11 +90,7 @@ void host_decide(Host *host, HostInput *input, HostInputKind kind) {
     input->is_guess = false;
     host->is_changed = true;
     switch (kind) {
-    case INPUT_INT:
-        set_int(input, host->policy.sizes == HOST_SIZES_WHOLE  ? 64
-                       : host->policy.sizes == HOST_SIZES_EVEN ? 8
-                                                               : 4 + choose(host, input, 1, 2));
-        break;
+    case INPUT_INT: set_int(input, choose_number(host, input)); break;
     case INPUT_FLOAT:
         input->constant = constant_of_float(0.5 + 0.125 * (double)choose(host, input, 1, 4));
         break;

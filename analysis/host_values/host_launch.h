@@ -110,7 +110,6 @@ struct HostValue {
     HostKind kind;
     HostOperation operation;
     bool is_concrete;  // a scalar whose value under the present choice of inputs is `constant`
-    bool is_picked;    // a constant that is one of several: the key of it rests on inputs
     Constant constant;
     HostInput *input;
     int axis;
@@ -192,7 +191,8 @@ typedef enum HostSizes {
     HOST_SIZES_LONG,  // eightfold along what is last, few rows
     HOST_SIZES_LONG_TALL,
     HOST_SIZES_LONGEST,  // eight times that along what is last: several blocks of 1,024 there
-    HOST_SIZES_FEW,      // some four rows of some five: a grid of a few programs has all of them
+    HOST_SIZES_DIVISIBLE,  // multiples of 12, most with a part of a block of 16: halves, thirds and quarters are whole
+    HOST_SIZES_FEW,  // some four rows of some five: a grid of a few programs has all of them
     HOST_SIZES_COUNT,
 } HostSizes;
 

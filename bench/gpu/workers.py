@@ -25,6 +25,7 @@ import triton
 import triton.testing
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+SANITIZED = EXAMPLES / "softmax.py"
 AGREE, SHORT_MS, APART = 1e-10, 0.05, 0.03
 
 
@@ -144,20 +145,30 @@ def times(tad):
 
 
 def sanitized(tad):
+    """What compute-sanitizer says of a worker that gets the requests of `--check --grad` once more, and then ends by itself."""
     program = shutil.which("compute-sanitizer")
     if not program:
-        return None
+        return ["no compute-sanitizer here"]
     lines = []
-    for tool in ("memcheck", "racecheck"):
-        with tempfile.TemporaryDirectory() as folder:
-            log = Path(folder) / "log"
-            runner = [program, "--tool", tool, "--log-file", log, Path(tad).with_name("tad-runner")]
-            command = ["--check", "--grad", "--backend", "cuda", "--time-limit", "120"]
-            command += ["--runner", " ".join(map(str, runner)), EXAMPLES / "softmax.py"]
-            run = subprocess.run([tad, *map(str, command)], capture_output=True, text=True)
-            summary = run.stdout.strip().splitlines()[-2:]
-            found = log.read_text().splitlines() if log.exists() else []
-            lines.append((tool, summary, [text for text in found if "SUMMARY" in text]))
+    with tempfile.TemporaryDirectory() as folder:
+        runner = Path(tad).with_name("tad-runner").resolve()
+        recorder = Path(folder) / "recorder"
+        recorder.write_text(f'#!/bin/sh\ntee {folder}/requests.$$ | {runner} "$@"\n')
+        recorder.chmod(0o755)
+        report(tad, "--check", "--grad", "--backend", "cuda", "--runner", recorder, SANITIZED)
+        for tool in ("memcheck", "racecheck"):
+            for requests in sorted(Path(folder).glob("requests.[0-9]*")):
+                log = requests.with_suffix(f".{tool}")
+                with requests.open() as asked:
+                    run = subprocess.run(
+                        [program, "--tool", tool, "--log-file", log, runner, "--backend", "cuda"],
+                        stdin=asked,
+                        capture_output=True,
+                        text=True,
+                    )
+                proved = run.stdout.count('"status":"proved"')
+                found = [text for text in log.read_text().splitlines() if "SUMMARY" in text]
+                lines.append(f"{tool}: {proved} times proved; {'; '.join(found) or 'no summary'}")
     return lines
 
 
@@ -173,8 +184,7 @@ def main():
     rows = times(tad)
     for name, ours, peer, off in rows:
         print(f"| {name} | {ours:.4f} | {peer:.4f} | {100 * off:.1f} % |")
-    for line in sanitized(tad) or ["no compute-sanitizer here"]:
-        print(line)
+    print(*sanitized(tad), sep="\n")
     wrong = [row for row in rows if not (row[3] <= APART or row[2] < SHORT_MS)]
     sys.exit(bool(apart or wrong))
 

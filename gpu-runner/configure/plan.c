@@ -187,3 +187,15 @@ Binding *configuration_bindings(Arena *arena, const PlanConfiguration *configura
     }
     return bindings;
 }
+
+void configuration_set_contents(PlanConfiguration *configuration, double low, double high) {
+    for (int i = 0; i < configuration->argument_count; i++) {
+        PlanArgument *argument = &configuration->arguments[i];
+        if (argument->kind != ARGUMENT_POINTER || !dtype_code_is_float(argument->dtype) ||
+            argument->content.kind != CONTENT_NORMAL)
+            continue;
+        argument->content.kind = CONTENT_RANDOM;
+        argument->content.low = low;
+        argument->content.high = high;
+    }
+}

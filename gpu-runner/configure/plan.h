@@ -58,9 +58,11 @@ typedef struct PlanConfiguration {
     bool is_fallback;    // to be tried only when nothing else runs
     bool fills_zero;     // masked-off loads without `other` read 0
     bool is_transposed;  // its made-up strides rise where those of a dense tensor fall
-    bool is_extra;       // for cases that others may not have: not at any cost
-    bool is_empty;       // its loops, if sizes say how far they go, have no iteration
-    bool is_guess;       // not the user's word: trouble in the forward means a bad configuration
+    bool
+        is_divisible;  // its sizes have whole halves, thirds and quarters: counts beside an odd one
+    bool is_extra;     // for cases that others may not have: not at any cost
+    bool is_empty;     // its loops, if sizes say how far they go, have no iteration
+    bool is_guess;     // not the user's word: trouble in the forward means a bad configuration
     bool
         is_launch;  // its numbers are what the launcher passes, all from the sizes of one tensor of its caller
     const void *site;  // the launch in the file that it is made from, or NULL
@@ -85,6 +87,8 @@ const char *spec_origin_name(SpecOrigin origin);
 /// A copy with room for `more` arguments.
 PlanConfiguration configuration_copy(Arena *arena, const PlanConfiguration *configuration,
                                      int more);
+/// Other contents of the float buffers, where these are plain data: uniform in [low, high).
+void configuration_set_contents(PlanConfiguration *configuration, double low, double high);
 /// Whether a launch says by a number of its own, and by no size, how many programs there are along some axis with several.
 bool configuration_has_literal_grid(const PlanConfiguration *configuration);
 /// Bindings for lowering: constants, None, and the types of the rest.

@@ -7,7 +7,12 @@
 #include "gpu-runner/configure/spec_launcher.h"
 #include "gpu-runner/configure/spec_text.h"
 
+#include <math.h>
 #include <string.h>
+
+#include "gpu-runner/interp/coverage.h"
+
+enum { MOST_BEYOND = 3 };  // so many configurations reach beyond thresholds
 
 PlanConfiguration configuration_open(Arena *arena, const FunctionDefinition *kernel) {
     PlanConfiguration configuration = {.argument_count = kernel->parameter_count};
@@ -155,6 +160,88 @@ static void add_marked(Arena *arena, const SpecRequest *request, SpecOrigin orig
     LIST_PUSH(arena, all, marked);
 }
 
+// --- thresholds ---
+
+/// Data of a proof are mostly nearer to 0 than LEAST; beyond MOST an exponential of them is no number.
+static const double LEAST = 1, MOST = 1e4;
+
+/// The largest thresholds, in falling order.
+typedef struct FarThresholds {
+    const Function *symbolic;
+    const PlanConfiguration *configuration;
+    double *magnitudes;
+    int count, most;
+} FarThresholds;
+
+/// Its number under the configuration; 0 where that is not known.
+static double number_of(const FarThresholds *far, const Value *value) {
+    const Constant *constant = value->constant;
+    if (!constant && value->region) {
+        const PlanArgument *argument = &far->configuration->arguments[value->index];
+        if (argument->kind == ARGUMENT_FLOAT) return argument->number;
+        if (argument->kind == ARGUMENT_INTEGER) return (double)argument->integer;
+        if (argument->kind == ARGUMENT_CONSTANT) constant = argument->constant;
+    }
+    if (constant && constant->kind == CONSTANT_FLOAT) return constant->number;
+    return constant && constant->kind == CONSTANT_INT ? (double)constant->integer : 0;
+}
+
+/// Keeps the largest ones in falling order.
+static void insert(FarThresholds *far, double magnitude) {
+    int at = far->count;
+    for (int i = 0; i < far->count; i++) {
+        if (!(far->magnitudes[i] < magnitude) && !(far->magnitudes[i] > magnitude)) return;
+        if (far->magnitudes[i] < magnitude && at == far->count) at = i;
+    }
+    if (at == far->most) return;
+    if (far->count < far->most) far->count++;
+    for (int i = far->count - 1; i > at; i--) far->magnitudes[i] = far->magnitudes[i - 1];
+    far->magnitudes[at] = magnitude;
+}
+
+static bool far_op(void *context, Op *op) {
+    FarThresholds *far = context;
+    for (int which = 0, operand; (operand = threshold_operand(op, which)) >= 0; which++) {
+        double magnitude = fabs(number_of(far, threshold_value(op, operand)));
+        if (magnitude > LEAST && magnitude <= MOST) insert(far, magnitude);
+    }
+    return true;
+}
+
+/// Magnitudes of the kernel's thresholds under a configuration that data around 0 do not reach, the largest first, each once:
+/// the `most` largest ones. Returns how many.
+static int thresholds_far(const Function *symbolic, const PlanConfiguration *configuration,
+                          double *magnitudes, int most) {
+    FarThresholds far = {symbolic, configuration, magnitudes, 0, most};
+    region_walk(symbolic->body, far_op, &far);
+    return far.count;
+}
+
+/// Of the least configuration of an origin others, whose floats reach beyond the numbers that the kernel compares floats with:
+/// each beyond the largest ones, the second largest, and so on, as an exponential may not bear the largest.
+static void add_beyond(Arena *arena, const SpecRequest *request, SpecOrigin origin,
+                       Configurations *all) {
+    const PlanConfiguration *least = least_of(all, origin);
+    double magnitudes[MOST_BEYOND];
+    if (!least) return;
+    const PlanConfiguration start = *least;
+    int count = thresholds_far(request->symbolic, &start, magnitudes, MOST_BEYOND);
+    for (int i = 0; i < count; i++) {
+        PlanConfiguration beyond = configuration_copy(arena, &start, 0);
+        configuration_set_contents(&beyond, -2 * magnitudes[i], 2 * magnitudes[i]);
+        beyond.is_extra = true;
+        beyond.is_launch = beyond.is_passed = false;
+        LIST_PUSH(arena, all, beyond);
+    }
+}
+
+/// Further contents of the least configuration of an origin.
+static void add_extremes(Arena *arena, const SpecRequest *request, SpecOrigin origin,
+                         Configurations *all) {
+    add_marked(arena, request, origin, all);
+    add_beyond(arena, request, origin, all);
+}
+
 /// The kernel with the constexprs of a configuration bound, its other parameters open.
 static const Function *lower_constants(Arena *arena, const SpecRequest *request,
                                        const PlanConfiguration *configuration) {
@@ -220,7 +307,7 @@ Configurations spec_configurations(Arena *arena, const SpecRequest *request, Err
     if (request->symbolic) settle_blocks(arena, request, &all);
     if (*error || all.count > 0) return all;
     if (request->uses_launchers) all = spec_from_launchers(arena, request, false);
-    add_marked(arena, request, SPEC_LAUNCHER, &all);
+    add_extremes(arena, request, SPEC_LAUNCHER, &all);
     PlanConfiguration open = configuration_open(arena, request->kernel);
     open.origin = SPEC_KERNEL;
     Configurations guessed = spec_guess(arena, request, &open, error);
@@ -228,7 +315,7 @@ Configurations spec_configurations(Arena *arena, const SpecRequest *request, Err
         if (all.count && !guessed.items[i].is_fallback)
             take_integers(&guessed.items[i], &all.items[0]);
         if (guessed.items[i].is_fallback && (i == 0 || !guessed.items[i - 1].is_fallback))
-            add_marked(arena, request, SPEC_KERNEL, &all);
+            add_extremes(arena, request, SPEC_KERNEL, &all);
         LIST_PUSH(arena, &all, guessed.items[i]);
     }
     if (request->uses_launchers) {

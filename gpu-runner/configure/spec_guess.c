@@ -132,8 +132,9 @@ static int64_t size_of(const Guess *guess, int index) {
         return facts->is_masked && smallest > 4 ? smallest - 3 : smallest;
     if (guess->is_even || !facts->is_masked) return facts->is_whole ? smallest : 2 * largest;
     if (facts->is_whole && smallest > 4)
-        return smallest - 3 + (int64_t)(guess->variation % 2) * 2;  // must fit one block
-    return 2 * largest + 3 + (int64_t)(guess->variation % 2) * 2;
+        return smallest - 3 - (int64_t)(guess->variation % 2);  // must fit one block
+    // an odd size, then one whose halves and quarters are whole
+    return 2 * largest + 3 + (int64_t)(guess->variation % 2);
 }
 
 /// A length that program ids are multiplied by, without lanes of its own: the largest block, or two of them.

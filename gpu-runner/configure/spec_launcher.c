@@ -402,8 +402,9 @@ static void add_launch(Arena *arena, const SpecRequest *request, const Parameter
     Configurations filled = spec_guess(arena, request, &fixed, &error);
     if (!filled.count) return;
     filled.items[0].is_fallback = sizes == HOST_SIZES_EVEN || sizes == HOST_SIZES_WHOLE;
-    filled.items[0].is_extra =
-        sizes == HOST_SIZES_LARGE || sizes == HOST_SIZES_SMALL || sizes == HOST_SIZES_FEW;
+    filled.items[0].is_divisible = sizes == HOST_SIZES_DIVISIBLE;
+    filled.items[0].is_extra = sizes == HOST_SIZES_LARGE || sizes == HOST_SIZES_SMALL ||
+                               sizes == HOST_SIZES_DIVISIBLE || sizes == HOST_SIZES_FEW;
     note_ranks(host, &filled.items[0]);
     note_written(request->module, site, &policy, &filled.items[0]);
     note_options(host, &filled.items[0]);
@@ -430,6 +431,8 @@ static void add_even(Arena *arena, const SpecRequest *request, const ParameterFa
 
 static void add_usual(Arena *arena, const SpecRequest *request, const ParameterFacts *facts,
                       const LaunchSite *site, Configurations *all) {
+    // before the others: what is right with a remainder may be wrong where halves and quarters are whole
+    add_launch(arena, request, facts, site, 0, HOST_SIZES_DIVISIBLE, APART_NO, all);
     for (int variant = 0; variant < VARIANTS; variant++)
         add_launch(arena, request, facts, site, variant, HOST_SIZES_USUAL,
                    variant ? APART_ALSO : APART_NO, all);

@@ -95,3 +95,63 @@ void coverage_merge(Coverage *known, const Coverage *more) {
         memcpy(seen->extents, place->extents, sizeof seen->extents);
     }
 }
+
+// --- thresholds ---
+
+static bool is_scalar_parameter(const Value *value) {
+    return value->region && !value->region->parent && !value->constant &&
+           value->type.kind == TYPE_NUMBER && value->type.rank == 0;
+}
+
+static bool is_number(const Constant *constant) {
+    return constant && (constant->kind == CONSTANT_INT || constant->kind == CONSTANT_FLOAT);
+}
+
+static bool has_thresholds(OpCode code) {
+    return op_has(code, TRAIT_ORDERS) || code == OP_MINIMUM || code == OP_MAXIMUM ||
+           code == OP_CLAMP;
+}
+
+const Value *threshold_value(const Op *op, int operand) {
+    const Value *value = op->operands[operand];
+    while (value && value->op && value->op->code == OP_CAST) value = value->op->operands[0];
+    return value;
+}
+
+int threshold_operand(const Op *op, int which) {
+    if (!has_thresholds(op->code)) return -1;
+    int count = op->code == OP_CLAMP ? 3 : 2, found = -1;
+    bool is_float = false;
+    for (int i = 0; i < count && i < op->operand_count; i++) {
+        const Value *value = threshold_value(op, i);
+        if (!value) return -1;
+        bool is_threshold = is_number(value->constant) || is_scalar_parameter(value);
+        is_float = is_float || (!is_threshold && dtype_is_float(op->operands[i]->type.element));
+        if (is_threshold && which-- == 0) found = i;
+    }
+    return is_float ? found : -1;
+}
+
+static bool is_equal(double a, double b) { return !(a < b) && !(a > b); }
+
+void thresholds_note(Coverage *coverage, const Op *op, Tile *const *operands, int count,
+                     const Tile *result) {
+    if (!has_thresholds(op->code) || !result || result->kind != TILE_NUMBER) return;
+    bool orders = op_has(op->code, TRAIT_ORDERS);
+    const Tile *thresholds[PLACE_CASES - 1];
+    int known = 0;
+    for (int operand; known < PLACE_CASES - 1; known++) {
+        operand = threshold_operand(op, known);
+        if (operand < 0 || operand >= count || operands[operand]->kind != TILE_NUMBER) break;
+        thresholds[known] = operands[operand];
+    }
+    if (!known) return;
+    CoveragePlace *place = coverage_place(coverage, PLACE_THRESHOLD, op->range);
+    for (int64_t i = 0; i < result->count; i++) {
+        int which = orders && tile_integer_at(result, i) ? THRESHOLD_BEYOND : THRESHOLD_WITHIN;
+        for (int k = 0; !orders && k < known; k++)
+            if (is_equal(tile_number_at(result, i), tile_number_at(thresholds[k], 0)))
+                which = THRESHOLD_BEYOND + k;
+        place->had[which] = true;
+    }
+}

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "gpu-runner/interp/coverage.h"
 #include "gpu-runner/interp/interp.h"
 
 DTypeCode promote_tiles(const Tile *a, const Tile *b, bool division) {
@@ -447,7 +448,9 @@ void run_elementwise(Interp *interp, const Op *op) {
         operands[count++] = tile;
     }
     if (count == 0) interp_stop(interp, "%s cannot be executed here", op_rows[op->code].id);
-    interp_result(interp, op, apply_tiles(interp, op->code, operands, count));
+    Tile *result = apply_tiles(interp, op->code, operands, count);
+    if (interp->coverage) thresholds_note(interp->coverage, op, operands, count, result);
+    interp_result(interp, op, result);
 }
 
 void run_logical(Interp *interp, const Op *op) {

@@ -95,7 +95,7 @@ static CheckResult check_contents(Gradcheck *check, PlanConfiguration *configura
     }
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges && is_not_finite(&result); i++) {
         PlanConfiguration other = configuration_copy(arena, configuration, 0);
-        wide_set_contents(&other, ranges[i][0], ranges[i][1]);
+        configuration_set_contents(&other, ranges[i][0], ranges[i][1]);
         problem->configuration = &other;
         CheckResult again = check_configuration(arena, problem);
         problem->configuration = configuration;

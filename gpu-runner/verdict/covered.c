@@ -194,21 +194,13 @@ static void want_place(Covered *covered, PlaceKind kind, Range range, int which,
 }
 
 static bool is_access(OpCode code) {
-    switch (code) {
-    case OP_LOAD:
-    case OP_STORE:
-    case OP_ATOMIC_ADD:
-    case OP_DESCRIPTOR_LOAD:
-    case OP_DESCRIPTOR_STORE:
-    case OP_DESCRIPTOR_GATHER:
-    case OP_DESCRIPTOR_SCATTER: return true;
-    default: return false;
-    }
+    return code == OP_LOAD || code == OP_STORE || code == OP_ATOMIC_ADD ||
+           code == OP_DESCRIPTOR_LOAD || code == OP_DESCRIPTOR_STORE;
 }
 
 /// Whether elements of its tile may be left out.
 static bool is_cut(const Op *op) {
-    if (op_parameter_index(op->code, STR("desc")) == 0) return true;
+    if (op->code == OP_DESCRIPTOR_LOAD || op->code == OP_DESCRIPTOR_STORE) return true;
     static const char *const by[] = {"mask", "boundary_check"};
     for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
         int index = op_parameter_index(op->code, str_from(by[i]));
@@ -219,10 +211,11 @@ static bool is_cut(const Op *op) {
 
 static void want_access(Covered *covered, const Op *op) {
     if (!is_access(op->code)) return;
-    want_place(covered, PLACE_ACCESS, op->range, -1,
-               arena_printf(covered->arena, "the %s of line %d",
-                            op_rows[op->code].effects == EFFECT_READS ? "load" : "store",
-                            range_line(op->range)));
+    want_place(
+        covered, PLACE_ACCESS, op->range, -1,
+        arena_printf(covered->arena, "the %s of line %d",
+                     op->code == OP_LOAD || op->code == OP_DESCRIPTOR_LOAD ? "load" : "store",
+                     range_line(op->range)));
     if (is_cut(op))
         want_place(covered, PLACE_ACCESS, (Range){0}, ACCESS_SOME, "a last block that is cut");
 }
@@ -235,6 +228,25 @@ static void want_loop(Covered *covered, const Op *op) {
         want_place(covered, PLACE_LOOP, op->range, k,
                    arena_printf(covered->arena, "%s of the loop of line %d", counts[k],
                                 range_line(op->range)));
+}
+
+/// Numbers on both sides of each one that the operation holds its floats against.
+static void want_thresholds(Covered *covered, const Op *op) {
+    int line = range_line(op->range);
+    if (threshold_operand(op, 0) < 0) return;
+    if (op_has(op->code, TRAIT_ORDERS)) {
+        want_place(covered, PLACE_THRESHOLD, op->range, THRESHOLD_BEYOND,
+                   arena_printf(covered->arena, "the comparison of line %d true", line));
+        want_place(covered, PLACE_THRESHOLD, op->range, THRESHOLD_WITHIN,
+                   arena_printf(covered->arena, "the comparison of line %d false", line));
+        return;
+    }
+    want_place(covered, PLACE_THRESHOLD, op->range, THRESHOLD_WITHIN,
+               arena_printf(covered->arena, "numbers within the limit of line %d", line));
+    for (int which = 0; which < PLACE_CASES - 1 && threshold_operand(op, which) >= 0; which++)
+        want_place(covered, PLACE_THRESHOLD, op->range, THRESHOLD_BEYOND + which,
+                   arena_printf(covered->arena, "numbers beyond the %slimit of line %d",
+                                which ? "second " : "", line));
 }
 
 static bool want_op(void *context, Op *op) {
@@ -260,7 +272,10 @@ static bool want_op(void *context, Op *op) {
         want_place(covered, PLACE_BRANCH, op->range, BRANCH_PASSED,
                    arena_printf(arena, "the `if` of line %d not taken", line));
         break;
-    default: want_access(covered, op); break;
+    default:
+        want_access(covered, op);
+        want_thresholds(covered, op);
+        break;
     }
     return true;
 }

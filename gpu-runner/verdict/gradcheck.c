@@ -136,7 +136,8 @@ static bool is_needed(void *context, const PlanConfiguration *configuration,
     if (check->is_widening) return false;
     if (check->is_spreading || !configuration->is_guess || configuration->is_fallback) return true;
     if (configuration->is_extra && check->proved && is_dear) return false;
-    if (!configuration->is_extra && check->proved < ENOUGH_PROVED) return true;
+    bool counts = !configuration->is_extra || configuration->is_divisible;
+    if (counts && check->proved < ENOUGH_PROVED) return true;
     return check->proved == 0 || covered_adds(check->covered, configuration, coverage);
 }
 

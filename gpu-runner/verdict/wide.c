@@ -10,18 +10,6 @@ static const double SIZES[] = {8, 100, 10000};
 static const double OTHER_FORMULA = 1e-6;
 static const int64_t MOST_STEPS = 30000000;  // of all sizes together
 
-void wide_set_contents(PlanConfiguration *configuration, double low, double high) {
-    for (int i = 0; i < configuration->argument_count; i++) {
-        PlanArgument *argument = &configuration->arguments[i];
-        if (argument->kind != ARGUMENT_POINTER || !dtype_code_is_float(argument->dtype) ||
-            argument->content.kind != CONTENT_NORMAL)
-            continue;
-        argument->content.kind = CONTENT_RANDOM;
-        argument->content.low = low;
-        argument->content.high = high;
-    }
-}
-
 /// What was chosen to be positive stays so. What was chosen to be small, or is the user's word, stays as it is.
 static void widen(PlanConfiguration *configuration, double size) {
     bool is_told = configuration->origin <= SPEC_PYPROJECT;
@@ -29,7 +17,7 @@ static void widen(PlanConfiguration *configuration, double size) {
         Content *content = &configuration->arguments[i].content;
         if (content->kind == CONTENT_RANDOM && content->low > 0) content->high = size;
     }
-    wide_set_contents(configuration, -size, size);
+    configuration_set_contents(configuration, -size, size);
 }
 
 static const ProvedRun *cheapest(const ProvedRuns *runs) {

@@ -4,8 +4,6 @@
 
 #include "gpu-runner/verdict/own_report.h"
 
-/// Other contents of the float buffers: positive ones for logarithms and roots, small ones for what overflows.
-void wide_set_contents(PlanConfiguration *configuration, double low, double high);
 /// Where the gradients of the cheapest run differ with larger numbers: a sentence, else NULL. What is not finite there, or
 /// too dear, says nothing. The clock of the reader's budget holds, its steps are its own.
 const char *wide_doubt(const ProblemReader *reader, const ProvedRuns *runs);

@@ -1,7 +1,8 @@
 """A backward that is wrong only where few configurations go: each such place is gone to.
 
 The gradients that a backward stores are doubled under a condition: with one iteration only, from the third block on,
-with strides of a transposed tensor, with one of two flags, where the last block is cut.
+with strides of a transposed tensor, with one of two flags, where the last block is cut, where a size is even,
+beyond a number that floats are compared with.
 """
 
 from __future__ import annotations
@@ -31,6 +32,18 @@ HIDDEN = [
     ("linear_attention", "linear_attention_kernel", "HAS_DECAY", "a flag"),
     ("grouped_scale", "grouped_scale_kernel", "C > G", "several channels in each group"),
     ("grouped_scale", "grouped_scale_kernel", "image > 0", "a second image"),
+    ("grouped_scale", "grouped_scale_kernel", "C % G == 0", "groups without a rest"),
+    ("softmax", "softmax_kernel", "n_cols % 2 == 0", "an even length"),
+    (
+        "layer_norm",
+        "layer_norm_kernel",
+        "N % 12 == 0",
+        "a length whose thirds and quarters are whole",
+    ),
+    ("matmul", "matmul_kernel", "M % 4 == 0", "as many rows as whole fours have"),
+    ("matmul", "matmul_kernel", "K % 4 == 0", "whole fours of columns"),
+    ("steep", "softplus_kernel", "x > 20.0", "numbers beyond a threshold"),
+    ("steep", "capped_square_kernel", "x > cap", "numbers beyond one that the caller passes"),
     ("labelled_rows", "labelled_rows_kernel", "label == ignored", "an ignored label"),
 ]
 FOLDERS = (ROOT / "examples", Path(__file__).parent / "hidden")

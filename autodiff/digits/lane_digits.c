@@ -1,6 +1,7 @@
 // From an address with quotients and remainders of lanes to one that is linear in the lanes of a tile of more dimensions.
 #include "autodiff/digits/lane_digits.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "analysis/addresses/affine_axes.h"
@@ -9,6 +10,7 @@
 #include "autodiff/digits/digit_places.h"
 
 enum {
+    MOST_FACTORS = 8,      // of a size. Beyond: nobody says how many there are
     MOST_STEPS = 256,      // an address has few terms; one that doubles itself is not understood
     MOST_COMPARISONS = 8,  // within one another, of a mask. Beyond: it may leave out anything
 };
@@ -193,6 +195,52 @@ static bool add_dimension(DigitTile *tile, const Poly *dim, const Poly *weight) 
     return true;
 }
 
+enum {
+    NUMBER_ID = INT_MIN / 8,
+    NUMBERS_EACH = 2 * MOST_FACTORS
+};  // ids of numbers that are made up
+
+/// A number beside the function: no operation of the kernel computes it.
+static Value *made_up(Arena *arena, const Op *access, OpCode code, Value *a, Value *b, int *id) {
+    Op *op = ARENA_NEW(arena, Op);
+    Value *result = ARENA_NEW(arena, Value);
+    *result = (Value){.id = (*id)--, .type = a->type, .op = op};
+    *op = (Op){.code = code,
+               .operands = ARENA_ARRAY(arena, Value *, 2),
+               .operand_count = 2,
+               .results = ARENA_ARRAY(arena, Value *, 1),
+               .result_count = 1,
+               .parent = access->parent};
+    op->operands[0] = a;
+    op->operands[1] = b;
+    op->results[0] = result;
+    return result;
+}
+
+/// A product of numbers as one; NULL of anything else.
+static Value *product_of(Arena *arena, const Op *access, const Poly *poly, int *id) {
+    bool is_product = poly->count == 1 && poly->terms[0].coefficient == 1 &&
+                      poly->terms[0].atom_count > 0 && poly->terms[0].atom_count <= MOST_FACTORS;
+    Value *product = is_product ? poly->terms[0].atoms[0] : NULL;
+    for (int i = 1; is_product && i < poly->terms[0].atom_count; i++)
+        product = made_up(arena, access, OP_MUL, product, poly->terms[0].atoms[i], id);
+    return product;
+}
+
+/// How many digits from `low` on begin below a bound that may end within one: `(bound + low - 1) // low`. NULL where nobody can say it.
+static const Poly *begun_below(Arena *arena, const Op *access, const Poly *bound, const Poly *low,
+                               int dimension) {
+    static const Constant one = {.kind = CONSTANT_INT, .integer = 1};
+    int id = NUMBER_ID - dimension * NUMBERS_EACH;
+    Value *end = product_of(arena, access, bound, &id), *size = product_of(arena, access, low, &id);
+    if (!end || !size) return NULL;
+    Value *unit = ARENA_NEW(arena, Value);
+    *unit = (Value){.id = id--, .type = size->type, .constant = &one};
+    Value *rest = made_up(arena, access, OP_SUB, size, unit, &id);
+    Value *most = made_up(arena, access, OP_ADD, end, rest, &id);
+    return poly_atom(arena, made_up(arena, access, OP_FLOORDIV, most, size, &id));
+}
+
 /// Sets how many digits there are from `low` on: those below the bound of the mask, or all of the tile's; NULL: nobody knows.
 static void end_top(const LaneSum *sum, Op *access, int lane, const Poly *low, int dimension,
                     DigitTile *tile, LaneDigits *found) {
@@ -202,8 +250,13 @@ static void end_top(const LaneSum *sum, Op *access, int lane, const Poly *low, i
     const Poly *start = start_of_block(arena, counter, all);
     LaneBound bound = access_lane_bound(arena, access, lane);
     // An end that memory tells, or that programs have for themselves, says nothing of where another program's elements begin.
-    if (bound.bound && poly_equal(bound.start, start) && poly_is_fixed(arena, bound.bound))
+    if (bound.bound && poly_equal(bound.start, start) && poly_is_fixed(arena, bound.bound)) {
         tile->dims[dimension] = poly_divide_exact(arena, bound.bound, low);
+        if (!tile->dims[dimension]) {
+            tile->dims[dimension] = begun_below(arena, access, bound.bound, low, dimension);
+            found->ends[dimension] = bound.bound;
+        }
+    }
     if (tile->dims[dimension]) {
         found->tile[dimension] = all;
         found->low[dimension] = low;
@@ -248,7 +301,10 @@ static int comparisons_of(const Value *mask, int depth) {
 static bool mask_is_extent(const Op *access, const LaneDigits *found) {
     const Value *mask = access_mask(access);
     int ended = 0;
-    for (int i = 0; i < TYPE_MAX_RANK; i++) ended += found->low[i] != NULL;
+    for (int i = 0; i < TYPE_MAX_RANK; i++) {
+        if (found->ends[i]) return false;
+        ended += found->low[i] != NULL;
+    }
     return !mask || comparisons_of(mask, 0) == ended;
 }
 

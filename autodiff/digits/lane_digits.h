@@ -10,6 +10,8 @@ typedef struct LaneDigits {
         access;  // `op` is a copy beside the function, in the loops of the original, whose operands are not to be looked at
     bool
         is_exact;  // what the mask of the original leaves are all these lanes, but for those that the tile is too short for
+    const Poly *ends
+        [TYPE_MAX_RANK];  // where the mask ends a dimension, of bounds that may lie within a digit of the top, which then counts as a whole one; else NULL
     const Poly
         *tile[TYPE_MAX_RANK];  // of a dimension that the mask ends: how many lanes the tile has,
     const Poly *low[TYPE_MAX_RANK];  // and how many of them are one digit; else NULL
@@ -22,7 +24,8 @@ typedef struct LaneDigits {
 /// It touches what the access touches, and maybe more. So where no two lanes, iterations or programs meet in it, none do in the access.
 /// Lanes have to be `arange` from 0 on, or count through the tiles of programs along one axis (`program * BLOCK + i`), or of a loop from 0 on
 /// (`start + i`), that are told apart by nothing else: these are one tile, up to the bound of the mask. `access.offset.known` is false where
-/// no lane is divided, its digits leave something of it out, or the launch does not say how many of the top ones there are.
+/// no lane is divided, its digits leave something of it out, or the launch does not say how many of the top ones there are. Where a bound is a
+/// number of its own (`p // W` of `p < HW`), `ends` has it: whoever rests on where rows end has to know that it is a multiple of `low`.
 LaneDigits access_by_lane_digits(Arena *arena, Op *access);
 /// Whether it counts through the tiles of an axis: two of its programs or iterations meet only where two lanes do.
 bool lane_digits_count(const LaneDigits *apart, const Axis *axis);

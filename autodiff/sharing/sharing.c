@@ -5,6 +5,7 @@
 
 #include "analysis/addresses/affine.h"
 #include "analysis/addresses/affine_axes.h"
+#include "analysis/host/launch.h"
 #include "analysis/ir/loops.h"
 #include "autodiff/addresses/like_store.h"
 #include "autodiff/addresses/place.h"
@@ -199,13 +200,22 @@ static GradientSharing affine_sharing(Differentiation *state, const SharingView 
     return sharing;
 }
 
+/// Whether somebody knows that rows end where the digits of lanes do, of a bound that the kernel takes for a number of its own: without a
+/// launch in the file the Function looks at all steps at each call (programs/steps.h).
+static bool rows_are_looked_at(const Differentiation *state, const LaneDigits *apart) {
+    const Function *primal = state->primal;
+    bool any = false;
+    for (int i = 0; i < TYPE_MAX_RANK; i++) any = any || apart->ends[i];
+    return !any || !host_launches(state->arena, primal->definition, primal).count;
+}
+
 /// Whether no two lanes, programs or iterations meet where the digits of a lane are lanes of their own.
 static bool lane_digits_are_private(Differentiation *state, const SharingView *view, Op *op) {
     Axis axes[ACCESS_MOST_AXES];
     AxisDependence dependence[ACCESS_MOST_AXES];
     const LaneDigits apart = access_by_lane_digits(state->arena, op);
     const Access access = apart.access;
-    if (!access.offset.known ||
+    if (!access.offset.known || !rows_are_looked_at(state, &apart) ||
         !offset_lanes_are_apart(state->arena, access.op->operands[0]->type, &access))
         return false;
     int count = access_axes(state->arena, view->axes, &access, axes, dependence, ACCESS_MOST_AXES);

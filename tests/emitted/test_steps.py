@@ -22,6 +22,13 @@ ROOT = Path(__file__).resolve().parents[2]
 # name: (parameters, body, arguments, what lies apart, what overlaps); x is read, y is stored
 Kernel = tuple[str, str, dict[str, int], dict[str, int], dict[str, int]]
 ROWS = "f = tl.program_id(0)\no = tl.arange(0, N)\n"
+PIXELS = (
+    "p, c = tl.program_id(0) * N + tl.arange(0, N), tl.arange(0, 2)\n"
+    "inside = (p < count)[:, None] & (c < 2)[None, :]\n"
+    "at = (p // width)[:, None] * row + (p % width)[:, None] * 2 + c[None, :]\n"
+    "a = tl.load(x + at, mask=inside, other=0.0)\n"
+    "tl.store(y + p[:, None] * 2 + c[None, :], a * a, mask=inside)"
+)
 KERNELS: dict[str, Kernel] = {
     "plain": (
         "x, y, hop, N: tl.constexpr",
@@ -78,6 +85,20 @@ KERNELS: dict[str, Kernel] = {
         {"N": 8, "width": 8, "total": 32},
         {"hop": 8},
         {"hop": 3},
+    ),
+    "pixels": (  # the last row of 14 is no whole one
+        "x, y, row, width, count, N: tl.constexpr",
+        PIXELS,
+        {"N": 4, "count": 14, "width": 4},
+        {"row": 9},
+        {"row": 7},
+    ),
+    "pixels_of_wide_rows": (
+        "x, y, row, width, count, N: tl.constexpr",
+        PIXELS,
+        {"N": 4, "count": 15, "row": 8},
+        {"width": 4},
+        {"width": 5},
     ),
     "halves": (
         "x, y, hop, N: tl.constexpr",
@@ -206,6 +227,29 @@ def test_what_the_kernel_says_itself_is_not_asked(module: Path) -> None:
     masked = masked[: masked.index("def backward")]
     assert '_check_steps("x", (1, min(N, n)), (hop, grid[0]))' in masked
     assert '_check_steps("y"' not in masked
+
+
+def test_pixels_with_channels_are_stored_plainly(module: Path) -> None:
+    """Quotients and remainders along one axis of a tile: each call is looked at, up to the last row that has one."""
+    text = module.read_text()
+    backward = text[text.index("def pixels_backward(") : text.index("class PixelsFunction")]
+    assert "tl.store(dx" in backward and "tl.atomic_add" not in backward
+    assert "(row, triton.cdiv(count, width))" in text
+
+
+def test_pixels_of_a_launch_are_added_up(tmp_path: Path) -> None:
+    """Nobody looks at a launch of the file, and its count need not be of whole rows."""
+    lines = "".join(f"    {line}\n" for line in PIXELS.split("\n"))
+    path = tmp_path / "launched.py"
+    path.write_text(
+        "import torch\nimport triton\nimport triton.language as tl\n\n\n"
+        f"@triton.jit\ndef pixels({KERNELS['pixels'][0]}):\n{lines}\n\n"
+        "def run(x, width):\n    h, w, _ = x.shape\n"
+        "    y = torch.empty(h * w, 2, dtype=x.dtype)\n"
+        "    pixels[(triton.cdiv(h * w, 16),)](x, y, x.stride(0), width, h * w, N=16)\n    return y\n"
+    )
+    (kernel,) = json.loads(tad("--check", "--grad", "--format", "json", path).stdout)["kernels"]
+    assert kernel["atomics"] == 1 and kernel["status"] != "failed"
 
 
 def test_a_launch_in_the_file_answers(tmp_path: Path) -> None:

@@ -71,8 +71,7 @@ static void add_imports(InPlace *place, const char *kernel, const char *helpers)
     if (!is_bound(place, "torch")) buffer_puts(&imports, "import torch\n");
     if (!is_bound(place, "triton")) buffer_puts(&imports, "import triton\n");
     if (!is_bound(place, "tl")) buffer_puts(&imports, "import triton.language as tl\n");
-    if (strstr(texts, "math.") && !is_bound(place, "math"))
-        buffer_puts(&imports, "import math\n");
+    if (strstr(texts, "math.") && !is_bound(place, "math")) buffer_puts(&imports, "import math\n");
     if (strstr(texts, "libdevice.") && !is_bound(place, "libdevice"))
         buffer_puts(&imports, "from triton.language.extra import libdevice\n");
     if (!imports.size) return;

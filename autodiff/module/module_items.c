@@ -155,6 +155,21 @@ static void take_given(Item *item, const GivenRules *rules) {
     }
 }
 
+Item item_of_statement(Arena *arena, const Module *module, SyntaxNode node,
+                       const FunctionDefinition *function) {
+    Item item = {.node = node,
+                 .range = node_range(module->source, node),
+                 .function = function,
+                 .binds = map_new(arena),
+                 .changes = map_new(arena),
+                 .mentions = map_new(arena),
+                 .scripts = map_new(arena)};
+    NameCollector collector = {module->source, &item};
+    syntax_walk(node, visit_binding, &collector);
+    syntax_walk(node, visit_mention, &collector);
+    return item;
+}
+
 Items module_items(Arena *arena, const Module *module) {
     Items items = {0};
     GivenRules rules = given_rules(arena, module);
@@ -162,21 +177,13 @@ Items module_items(Arena *arena, const Module *module) {
     for (uint32_t i = 0; i < node_child_count(root); i++) {
         SyntaxNode node = node_child(root, i);
         if (node_kind(node) == SYNTAX_COMMENT) continue;
-        Item item = {.node = node,
-                     .range = node_range(module->source, node),
-                     .is_main = is_main_block(module->source, node),
-                     .binds = map_new(arena),
-                     .changes = map_new(arena),
-                     .mentions = map_new(arena),
-                     .scripts = map_new(arena)};
-        NameCollector collector = {module->source, &item};
-        syntax_walk(node, visit_binding, &collector);
+        Item item = item_of_statement(arena, module, node, NULL);
+        item.is_main = is_main_block(module->source, node);
         if (item.is_main) {
             item.scripts = item.binds;
             item.binds = item.changes = map_new(arena);
             item.is_included = false;
         }
-        syntax_walk(node, visit_mention, &collector);
         for (LIST_EACH(int, f, module->functions)) {
             const FunctionDefinition *function = module->functions.items[f];
             Range range = node_range(module->source, function->node);

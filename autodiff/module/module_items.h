@@ -25,6 +25,9 @@ typedef struct Item {
 typedef LIST(Item) Items;
 
 Items module_items(Arena *arena, const Module *module);
+/// The same of one statement, wherever it stands; `function`: that it defines, or NULL.
+Item item_of_statement(Arena *arena, const Module *module, SyntaxNode node,
+                       const FunctionDefinition *function);
 /// Whether an identifier stands for a thing: it is not the name of an attribute or of a keyword argument.
 bool node_is_mention(SyntaxNode node);
 /// The class of a top-level item, decorated or not; a null node for others.

@@ -7,9 +7,11 @@
 #include "analysis/module/function_names.h"
 #include "analysis/module/module_scope.h"
 #include "analysis/syntax/syntax_nodes.h"
+#include "autodiff/launcher/bare_launchers.h"
 #include "autodiff/launcher/launcher_text.h"
 #include "autodiff/launcher/operator_launch.h"
-#include "autodiff/module/bare_launchers.h"
+#include "autodiff/module/block_launchers.h"
+#include "autodiff/module/library_parts.h"
 #include "autodiff/plan/constants.h"
 #include "autodiff/plan/unseen_launch.h"
 
@@ -32,11 +34,11 @@ static const LaunchSite *first_launch(const ModuleWriter *writer, const Item *it
     return NULL;
 }
 
-static bool launches_in(const ModuleWriter *writer, const Item *item) {
+bool item_launches(const ModuleWriter *writer, const Item *item) {
     return first_launch(writer, item) != NULL;
 }
 
-static bool is_autograd_function(const ModuleWriter *writer, SyntaxNode class) {
+bool class_is_autograd_function(const ModuleWriter *writer, SyntaxNode class) {
     const Source *source = writer->module->source;
     SyntaxNode bases = node_field(class, "superclasses");
     for (uint32_t i = 0; !node_is_null(bases) && i < node_child_count(bases); i++)
@@ -44,7 +46,7 @@ static bool is_autograd_function(const ModuleWriter *writer, SyntaxNode class) {
     return false;
 }
 
-static const char *text_with_launches(ModuleWriter *writer, const Item *item, const char **why) {
+const char *item_text_with_launches(ModuleWriter *writer, const Item *item, const char **why) {
     const FunctionDefinition *function = item->function;
     Range range = function ? node_range(writer->module->source, function->node) : item->range;
     const char *text = writer->operators
@@ -98,7 +100,7 @@ static Range first_line(Range range) {
     return range;
 }
 
-static void note_left_out(ModuleWriter *writer, Item *item) {
+void item_note_left_out(ModuleWriter *writer, Item *item) {
     if (item->is_noted) return;
     item->is_noted = true;
     Range name = first_line(item_name(writer, item));
@@ -113,7 +115,7 @@ static void note_left_out(ModuleWriter *writer, Item *item) {
 }
 
 /// A launcher that has no gradients in the file has some in the module.
-static void note_decorators(const ModuleWriter *writer, const Item *item) {
+void item_note_decorators(const ModuleWriter *writer, const Item *item) {
     const Source *source = writer->module->source;
     const LaunchSite *site = first_launch(writer, item);
     const FunctionDefinition *function = item->function;
@@ -200,7 +202,7 @@ static bool visit_stray(void *context, SyntaxNode node) {
 
 /// A kernel with a backward that the code uses otherwise than to launch it: what comes of that is not known.
 static const FunctionDefinition *stray_kernel(const ModuleWriter *writer, const Item *item) {
-    StraySearch search = {.writer = writer, .is_launcher = launches_in(writer, item)};
+    StraySearch search = {.writer = writer, .is_launcher = item_launches(writer, item)};
     syntax_walk(item->node, visit_stray, &search);
     return search.kernel;
 }
@@ -246,124 +248,6 @@ static void bind_names(Item *item, Map *names) {
 /// Whether what the item says at module level has consequences: it defines, binds or changes something.
 static bool has_names(const Item *item) { return item->binds.count || item->changes.count; }
 
-typedef struct HandedSearch {
-    const Source *source;
-    const FunctionDefinition *function;
-    const Map *callable;
-    bool is_found;
-} HandedSearch;
-
-static bool is_parameter(const HandedSearch *search, SyntaxNode argument) {
-    if (node_kind(argument) == SYNTAX_KEYWORD_ARGUMENT) argument = node_field(argument, "value");
-    while (node_kind(argument) == SYNTAX_SUBSCRIPT) argument = node_field(argument, "value");
-    if (node_kind(argument) != SYNTAX_IDENTIFIER) return false;
-    return parameter_find(search->function, node_text(search->source, argument)) >= 0;
-}
-
-static bool visit_handed(void *context, SyntaxNode node) {
-    HandedSearch *search = context;
-    if (search->is_found || node_kind(node) != SYNTAX_CALL) return !search->is_found;
-    SyntaxNode arguments = node_field(node, "arguments");
-    if (!map_has(search->callable, node_text(search->source, node_field(node, "function"))))
-        return true;
-    for (uint32_t i = 0; i < node_child_count(arguments) && !search->is_found; i++)
-        search->is_found = is_parameter(search, node_child(arguments, i));
-    return true;
-}
-
-/// Whether a function that returns nothing hands its own arguments to one of these: its results are in them.
-static bool hands_on(const ModuleWriter *writer, const Item *item, const Map *callable) {
-    HandedSearch search = {writer->module->source, item->function, callable, false};
-    syntax_walk(item->function->body, visit_handed, &search);
-    return search.is_found;
-}
-
-typedef struct ReturnedSearch {
-    const Source *source;
-    Map functions, classes;  // names of those that the function defines
-    bool is_returned, is_found;
-} ReturnedSearch;
-
-static bool is_callee(SyntaxNode node) {
-    SyntaxNode parent = node_parent(node);
-    return node_kind(parent) == SYNTAX_CALL && node_same(node_field(parent, "function"), node);
-}
-
-static bool visit_nested(void *context, SyntaxNode node) {
-    ReturnedSearch *search = context;
-    SyntaxKind kind = node_kind(node);
-    if (kind != SYNTAX_FUNCTION && kind != SYNTAX_CLASS) return true;
-    // of a class what a call gives is an object of it
-    Map *names = kind == SYNTAX_CLASS ? &search->classes : &search->functions;
-    map_set(names, node_text(search->source, node_field(node, "name")), search);
-    return false;
-}
-
-static bool visit_returned(void *context, SyntaxNode node) {
-    ReturnedSearch *search = context;
-    SyntaxKind kind = node_kind(node);
-    if (search->is_found || kind == SYNTAX_FUNCTION || kind == SYNTAX_CLASS) return false;
-    if (kind == SYNTAX_RETURN && !search->is_returned) {
-        ReturnedSearch inner = *search;
-        inner.is_returned = true;
-        for (uint32_t i = 0; i < node_child_count(node); i++)
-            syntax_walk(node_child(node, i), visit_returned, &inner);
-        search->is_found = inner.is_found;
-        return false;
-    }
-    Str name = node_text(search->source, node);
-    bool is_nested =
-        kind == SYNTAX_IDENTIFIER && (map_has(&search->classes, name) ||
-                                      (map_has(&search->functions, name) && !is_callee(node)));
-    search->is_found = search->is_returned && (kind == SYNTAX_LAMBDA || is_nested);
-    return true;
-}
-
-/// Whether what a call of the item gives is, or holds, a function that it defines: `square = make(2)`.
-static bool makes_functions(const ModuleWriter *writer, const Item *item) {
-    if (!item->function) return false;
-    ReturnedSearch search = {.source = writer->module->source,
-                             .functions = map_new(writer->arena),
-                             .classes = map_new(writer->arena)};
-    syntax_walk(item->function->body, visit_nested, &search);
-    syntax_walk(item->function->body, visit_returned, &search);
-    return search.is_found;
-}
-
-typedef struct RenameSearch {
-    const ModuleWriter *writer;
-    const Source *source;
-    const Map *callable;
-    bool is_found;
-} RenameSearch;
-
-static bool visit_value(void *context, SyntaxNode node) {
-    RenameSearch *search = context;
-    if (search->is_found || !node_is_mention(node)) return !search->is_found;
-    const Item *named = map_get(search->callable, node_text(search->source, node));
-    search->is_found = named && (!is_callee(node) || !node_is_null(item_class(named)) ||
-                                 makes_functions(search->writer, named));
-    return true;
-}
-
-/// `run = partial(f, block=4)`, `RUNS["f"] = f`, `layer = Layer()`, `square = make(2)`: whether a statement gives one of these, or a function that
-/// one makes, another name, and calls no other.
-static bool renames(const ModuleWriter *writer, const Item *item, const Map *callable) {
-    SyntaxNode node = item->node;
-    if (node_kind(node) == SYNTAX_EXPRESSION_STATEMENT) node = node_child(node, 0);
-    if (node_kind(node) != SYNTAX_ASSIGNMENT) return false;
-    RenameSearch search = {writer, writer->module->source, callable, false};
-    syntax_walk(node_field(node, "right"), visit_value, &search);
-    return search.is_found;
-}
-
-/// Whether it would be in the module if it called what is differentiable, `callable`.
-static bool is_part_of_library(const ModuleWriter *writer, const Item *item, const Map *callable) {
-    if (!item->function) return !node_is_null(item_class(item)) || renames(writer, item, callable);
-    if (item->function->is_jit) return false;
-    return item->function->returns_value || hands_on(writer, item, callable);
-}
-
 /// What calls or takes what is left out has no gradients either.
 static void leave_out_callers(ModuleWriter *writer) {
     Map hidden = map_new(writer->arena), left_out = map_new(writer->arena);
@@ -380,14 +264,14 @@ static void leave_out_callers(ModuleWriter *writer) {
         Item *item = &writer->items.items[i];
         if (item->left_out && is_host_code(item) && !is_script(item) &&
             mentioned(writer, item, &hidden))
-            note_left_out(writer, item);
+            item_note_left_out(writer, item);
     }
     // `run = make(kernel)`
     for (LIST_EACH(int, i, writer->items)) {
         Item *item = &writer->items.items[i];
         bool is_hidden = item->left_out && !is_host_code(item) && has_names(item);
         if (is_hidden && !is_script(item) && mentioned(writer, item, &left_out))
-            note_left_out(writer, item);
+            item_note_left_out(writer, item);
     }
     for (bool changed = true; changed;) {
         changed = false;
@@ -401,15 +285,15 @@ static void leave_out_callers(ModuleWriter *writer) {
             if (!kernels && !caller) continue;
             const char *name = kernels ? kernels : caller;
             const Item *cause = map_get(kernels ? &hidden : &left_out, str_from(name));
-            item->is_own_gradient = cause->is_own_gradient && !launches_in(writer, item);
+            item->is_own_gradient = cause->is_own_gradient && !item_launches(writer, item);
             bool takes_kernel = kernels && !cause->is_own_gradient;
             item->left_out =
                 arena_printf(writer->arena,
                              takes_kernel ? "it takes a kernel from `%s`" : "it calls `%s`", name);
             bool is_said = cause->is_noted || cause->is_own_gradient;
-            if ((takes_kernel || (is_said && is_part_of_library(writer, item, &left_out))) &&
+            if ((takes_kernel || (is_said && item_is_part_of_library(writer, item, &left_out))) &&
                 is_host_code(item) && !is_script(item))
-                note_left_out(writer, item);
+                item_note_left_out(writer, item);
             bind_names(item, is_host_code(item) ? &left_out : &hidden);
             changed = true;
         }
@@ -432,10 +316,10 @@ static const FunctionDefinition *kernel_without_gradient(const ModuleWriter *wri
 
 /// Why a function or class has no gradients here as it stands; NULL: nothing is against it. `*is_quiet`: it matters only to
 /// those that call it. `launching`: names of what launches kernels of the file.
-static const char *why_left_out(ModuleWriter *writer, Item *item, const Map *launching,
-                                bool *is_quiet) {
+const char *item_why_left_out(ModuleWriter *writer, Item *item, const Map *launching,
+                              bool *is_quiet) {
     Arena *arena = writer->arena;
-    bool launches = launches_in(writer, item);
+    bool launches = item_launches(writer, item);
     if (item->is_own_gradient)
         return launches || mentioned(writer, item, launching) ? OWN_GRADIENT : NULL;
     Str script = items_script_name(arena, writer->module, &writer->items, item);
@@ -443,13 +327,17 @@ static const char *why_left_out(ModuleWriter *writer, Item *item, const Map *lau
     if (script.size)
         return arena_printf(arena, "it uses `%.*s`, which is set only where the file is run",
                             STR_ARGS(script));
+    Str operator= item->function ? (Str){0} : block_operator(writer, item);
+    if (operator.size)
+        return arena_printf(arena, "`%.*s` is registered as an operator below an `if`",
+                            STR_ARGS(operator));
     const FunctionDefinition *stray = stray_kernel(writer, item);
     *is_quiet = stray && is_script(item);
     if (stray)
         return arena_printf(arena, "it uses `%.*s` otherwise than in a launch, `%.*s[grid](...)`",
                             STR_ARGS(stray->name), STR_ARGS(stray->name));
     const char *why = NULL;
-    if (launches && !text_with_launches(writer, item, &why))
+    if (launches && !item_text_with_launches(writer, item, &why))
         return why ? why : "it is not understood";
     *is_quiet = !launches;
     const FunctionDefinition *without = launches ? NULL : kernel_without_gradient(writer, item);
@@ -476,7 +364,7 @@ static Map launching_names(ModuleWriter *writer) {
         for (LIST_EACH(int, i, writer->items)) {
             Item *item = &writer->items.items[i];
             if (!is_host_code(item) || is_script(item) || map_has_pointer(&seen, item)) continue;
-            if (!launches_in(writer, item) && !mentioned(writer, item, &names)) continue;
+            if (!item_launches(writer, item) && !mentioned(writer, item, &names)) continue;
             map_set_pointer(&seen, item, item);
             bind_names(item, &names);
             changed = true;
@@ -491,23 +379,34 @@ void launchers_find(ModuleWriter *writer) {
         Item *item = &writer->items.items[i];
         if (!is_host_code(item)) continue;
         SyntaxNode class = item_class(item);
-        item->is_own_gradient = !node_is_null(class) && is_autograd_function(writer, class);
+        item->is_own_gradient = !node_is_null(class) && class_is_autograd_function(writer, class);
         bool is_quiet = false;
-        item->left_out = why_left_out(writer, item, &launching, &is_quiet);
-        if (item->left_out && !is_quiet) note_left_out(writer, item);
+        item->left_out = item_why_left_out(writer, item, &launching, &is_quiet);
+        if (item->left_out && block_has_kernels(writer, item))
+            item->is_noted = true;  // what is left out of it is noted by name
+        else if (item->left_out && !is_quiet)
+            item_note_left_out(writer, item);
     }
     leave_out_callers(writer);
     for (LIST_EACH(int, i, writer->items)) {
         Item *item = &writer->items.items[i];
-        if (!is_host_code(item) || !launches_in(writer, item)) continue;
+        if (!is_host_code(item)) continue;
+        if (item->left_out && block_has_kernels(writer, item)) {
+            const char *text = block_of_some(writer, item, &launching);
+            LIST_PUSH(writer->arena, &writer->launchers, item);
+            LIST_PUSH(writer->arena, &writer->launcher_texts, text);
+            continue;
+        }
+        if (!item_launches(writer, item)) continue;
         if (item->left_out) {
-            note_left_out(writer, item);
+            item_note_left_out(writer, item);
             continue;
         }
         const char *why = NULL;
-        note_decorators(writer, item);
+        item_note_decorators(writer, item);
         LIST_PUSH(writer->arena, &writer->launchers, item);
-        LIST_PUSH(writer->arena, &writer->launcher_texts, text_with_launches(writer, item, &why));
+        LIST_PUSH(writer->arena, &writer->launcher_texts,
+                  item_text_with_launches(writer, item, &why));
     }
 }
 
@@ -561,13 +460,13 @@ void launchers_include_callers(ModuleWriter *writer) {
         for (LIST_EACH(int, i, writer->items)) {
             Item *item = &writer->items.items[i];
             SyntaxNode class = item_class(item);
-            if (!node_is_null(class) && is_autograd_function(writer, class)) continue;
+            if (!node_is_null(class) && class_is_autograd_function(writer, class)) continue;
             if (item->is_included || is_script(item)) continue;
             if (item->is_noted || registers_with(writer, item, &callable)) continue;
             if (!mentioned(writer, item, &callable)) continue;
-            if (!is_part_of_library(writer, item, &callable)) continue;
+            if (!item_is_part_of_library(writer, item, &callable)) continue;
             if (item->left_out) {
-                note_left_out(writer, item);
+                item_note_left_out(writer, item);
                 continue;
             }
             bool is_renaming = !is_host_code(item);

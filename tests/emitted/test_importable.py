@@ -141,6 +141,53 @@ if __name__ == "__main__":
     for s in range(4):
         of_a_script(s)
 """
+SOME_OF_A_BLOCK = """from torch.utils._triton import has_triton
+
+if has_triton():
+    CONFIGS = [triton.Config({"B": 64})]
+
+    @triton.autotune(configs=CONFIGS, key=["n"])
+    @triton.jit
+    def square(x, y, n, B: tl.constexpr):
+        i = tl.program_id(0) * B + tl.arange(0, B)
+        v = tl.load(x + i, mask=i < n)
+        tl.store(y + i, v * v, mask=i < n)
+
+    @triton.jit
+    def most(x, y, n, B: tl.constexpr):
+        i = tl.program_id(0) * B + tl.arange(0, B)
+        tl.atomic_max(y, tl.max(tl.load(x + i, mask=i < n, other=0.0), 0))
+
+    def run(x):
+        y = torch.empty_like(x)
+        n = x.numel()
+        grid = lambda meta: (triton.cdiv(n, meta["B"]),)
+        square[grid](x, y, n)
+        return y
+
+    @torch.library.custom_op("own::square", mutates_args={})
+    def registered(x: torch.Tensor) -> torch.Tensor:
+        y = torch.empty_like(x)
+        square[(1,)](x, y, x.numel())
+        return y
+
+    @registered.register_fake
+    def fake(x):
+        return torch.empty_like(x)
+
+    def largest(x):
+        y = torch.zeros(1)
+        most[(triton.cdiv(x.numel(), 64),)](x, y, x.numel(), B=64)
+        return y
+
+    def both(x):
+        return run(x), largest(x)
+
+else:
+
+    def both(x):
+        raise NotImplementedError
+"""
 # What the module has to have, beside names that are defined.
 WRITTEN = {
     "releases": (HEAD + by_release(SQUARE, RUN), "y = SquareFunction.apply("),
@@ -152,6 +199,17 @@ WRITTEN = {
     "a call that is no wrapper": (
         HEAD + SQUARE + "\n\n" + MEASURED,
         "        square[grid](",
+    ),
+    "some launchers of a block": (
+        HEAD + SOME_OF_A_BLOCK,
+        "        y = SquareFunction.apply(grid, x, y, n)",
+    ),
+    "what is left out of a block": (
+        HEAD + SOME_OF_A_BLOCK,
+        "`registered` is left out: it is registered as an operator below an `if`.\n"
+        "`fake` is left out: it calls `registered`.\n"
+        "`largest` is left out: it launches `most`, which has no generated backward.\n"
+        "`both` is left out: it calls `largest`.\n",
     ),
     "names of a script": (
         HEAD + SQUARE + "\n\n" + RUN + "\n\n" + OF_A_SCRIPT,

@@ -1,6 +1,6 @@
-// Inside autodiff/module/: launchers without the decorators under which they have no gradients.
-#ifndef TAD_AUTODIFF_MODULE_BARE_LAUNCHERS_H
-#define TAD_AUTODIFF_MODULE_BARE_LAUNCHERS_H
+// Inside autodiff/: launchers without the decorators under which they have no gradients.
+#ifndef TAD_AUTODIFF_LAUNCHER_BARE_LAUNCHERS_H
+#define TAD_AUTODIFF_LAUNCHER_BARE_LAUNCHERS_H
 
 #include "analysis/module/module.h"
 

@@ -1,5 +1,5 @@
 // Launchers under decorators that take gradients away in, their text without those out.
-#include "autodiff/module/bare_launchers.h"
+#include "autodiff/launcher/bare_launchers.h"
 
 #include <string.h>
 

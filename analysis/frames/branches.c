@@ -61,7 +61,8 @@ static bool is_single(const Poly *dim) {
 }
 
 /// Tiles of one rank that differ only where one has a single lane: a row of flags and a matrix of flags. What follows is the same
-/// for both, and stays one text (a loop that is split is no longer seen as a softmax).
+/// for both, and stays one text (a loop that is split is no longer seen as a softmax). Where it is not (spread_is_seen), the
+/// kernel is lowered again, and the shapes stay (keeps_shapes).
 static bool shapes_broadcast(Type a, Type b) {
     if (a.kind != TYPE_NUMBER || b.kind != TYPE_NUMBER || a.rank != b.rank) return false;
     for (int i = 0; i < a.rank; i++) {
@@ -119,7 +120,10 @@ static Value *spread_to(const Merge *merge, Builder *builder, Value *value, cons
     Type type = value->type;
     type.dims = dims;
     Value *shape = build_shape(builder, type);
-    return shape ? build_binary(builder, OP_BROADCAST_TO, value, shape) : value;
+    if (!shape) return value;
+    Value *spread = build_binary(builder, OP_BROADCAST_TO, value, shape);
+    if (spread->op && spread->op->code == OP_BROADCAST_TO) spread->op->note = SPREAD_NOTE;
+    return spread;
 }
 
 /// The tile of a branch in the shape that both have once they are broadcast.
@@ -152,7 +156,7 @@ static Value *merge_pair(Merge *merge, Value *a, Value *b, const char *name) {
     if (tuple_b && absent_a) return merge_tuple(merge, NULL, b, count_b);
     if (!a) a = undefined_in(merge, 0);
     if (!b) b = undefined_in(merge, 1);
-    if (merge->is_constexpr && shapes_broadcast(a->type, b->type)) {
+    if (merge->is_constexpr && !lowering->keeps_shapes && shapes_broadcast(a->type, b->type)) {
         Type narrow = a->type;
         a = spread_in(merge, 0, a, b->type);
         b = spread_in(merge, 1, b, narrow);
@@ -194,13 +198,14 @@ static bool is_number_or_tile(const Value *a, const Value *b) {
 }
 
 /// Whether nothing is known any more of what was known in each branch: two shapes, or two kinds of value.
-static bool merge_forgets(const Value *a, const Value *b, const Value *merged) {
+static bool merge_forgets(const Lowering *lowering, const Value *a, const Value *b,
+                          const Value *merged) {
     int count_a;
     int count_b;
     if (!a || !b || a->type.kind == TYPE_NONE || b->type.kind == TYPE_NONE) return false;
     if (a->type.kind == TYPE_UNKNOWN || b->type.kind == TYPE_UNKNOWN) return false;
     if (value_is_tuple(a, &count_a) && value_is_tuple(b, &count_b)) return count_a != count_b;
-    if (shapes_broadcast(a->type, b->type)) return false;
+    if (!lowering->keeps_shapes && shapes_broadcast(a->type, b->type)) return false;
     if (is_number_or_tile(a, b)) return true;
     // One address or a tile of them: what is loaded has another shape in each branch.
     if (a->type.kind == TYPE_POINTER && b->type.kind == TYPE_POINTER &&
@@ -224,7 +229,8 @@ static void merge_variables(Merge *merge, Variables first, Variables second) {
             continue;
         }
         Value *merged = a == b ? a : merge_pair(merge, a, b, str_dup(lowering->arena, name));
-        if (merge_forgets(a, b, merged)) LIST_PUSH(lowering->arena, &lowering->forgotten, name);
+        if (merge_forgets(lowering, a, b, merged))
+            LIST_PUSH(lowering->arena, &lowering->forgotten, name);
         variable_set(lowering, name, merged);
     }
 }

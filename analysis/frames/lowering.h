@@ -60,6 +60,7 @@ typedef struct Lowering {
     LIST(VariableVersions) versions;
     bool stopped;          // a limit was reached: finish quickly
     bool keeps_sightings;  // the pass that stays
+    bool keeps_shapes;     // a tile is not made wider where branches meet
     const struct LoweringAssumption
         *assumptions;  // conditions of the branches around, innermost first
 } Lowering;

@@ -141,6 +141,9 @@ Value *function_add_parameter(Function *function, const char *name, Type type);
 Region *region_new(Function *function);
 Value *region_add_argument(Function *function, Region *region, Type type, const char *name);
 
+/// The note of an OP_BROADCAST_TO that a merge of branches made, of a tile that is wider in the other one.
+#define SPREAD_NOTE "wider in the other branch"
+
 /// Appends an op without folding or inference: results get TYPE_UNKNOWN. `operands` is copied.
 Op *op_append(Builder *builder, OpCode code, Value *const *operands, int operand_count,
               int result_count);

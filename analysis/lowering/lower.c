@@ -8,6 +8,7 @@
 #include "analysis/frames/lowering.h"
 #include "analysis/frames/recursion.h"
 #include "analysis/lowering/lower_cleanup.h"
+#include "analysis/lowering/spread_uses.h"
 #include "analysis/parameters/descriptor_blocks.h"
 #include "analysis/parameters/params.h"
 #include "analysis/syntax/syntax_nodes.h"
@@ -20,7 +21,8 @@ typedef struct KernelPass {
     const LowerOptions *options;
     ParameterKnowledge *knowledge;
     Diagnostics *diagnostics;
-    bool has_limit;  // out: a limit was reached
+    bool has_limit;     // out: a limit was reached
+    bool keeps_shapes;  // where branches meet
 } KernelPass;
 
 static const Binding *binding_of(const LowerOptions *options, Str name) {
@@ -123,6 +125,7 @@ static Function *kernel_pass(Arena *arena, KernelPass *pass) {
     // What a helper is called with is certain in its callers only; type errors are told there.
     if (definition->is_helper) lowering.builder.diagnostics = NULL;
     lowering.keeps_sightings = pass->diagnostics != NULL;
+    lowering.keeps_shapes = pass->keeps_shapes;
     LoweringFrame frame = {.definition = definition,
                            .module = definition->module,
                            .source = definition->module->source};
@@ -208,18 +211,33 @@ static Function *kinds_search(Arena *arena, Arena *search, KernelPass *pass, con
     return NULL;
 }
 
-Function *lower_kernel(Arena *arena, const FunctionDefinition *definition,
-                       const LowerOptions *options, Diagnostics *diagnostics) {
+/// The function once the kinds of its parameters are known.
+static Function *lower_passes(Arena *arena, KernelPass *pass, Diagnostics *diagnostics) {
     // Memory of the search is given back.
     Arena *search = arena_new_scratch();
     ParameterKnowledge knowledge = {0};
-    KernelPass pass = {definition, options, &knowledge, NULL, false};
-    bool *is_fixed = ARENA_ARRAY(search, bool, definition->parameter_count + 1);
-    knowledge_start(search, &pass, is_fixed);
-    Function *function = kinds_search(arena, search, &pass, is_fixed, diagnostics);
-    if (!function) function = lasting_pass(arena, &pass, diagnostics);
-    function->is_cut = pass.has_limit;
-    parameters_describe(function);
+    bool *is_fixed = ARENA_ARRAY(search, bool, pass->definition->parameter_count + 1);
+    pass->knowledge = &knowledge;
+    knowledge_start(search, pass, is_fixed);
+    Function *function = kinds_search(arena, search, pass, is_fixed, diagnostics);
+    if (!function) function = lasting_pass(arena, pass, diagnostics);
+    function->is_cut = pass->has_limit;
     arena_free(search);
+    return function;
+}
+
+Function *lower_kernel(Arena *arena, const FunctionDefinition *definition,
+                       const LowerOptions *options, Diagnostics *diagnostics) {
+    int said = diagnostics ? diagnostics->list.count : 0;
+    KernelPass pass = {.definition = definition, .options = options};
+    Function *function = lower_passes(arena, &pass, diagnostics);
+    if (spread_is_seen(arena, function)) {
+        Map *observed = options ? options->observed : NULL;
+        if (observed) *observed = map_new(observed->arena);
+        if (diagnostics) diagnostics->list.count = said;
+        pass = (KernelPass){.definition = definition, .options = options, .keeps_shapes = true};
+        function = lower_passes(arena, &pass, diagnostics);
+    }
+    parameters_describe(function);
     return function;
 }

@@ -84,3 +84,26 @@ def state_of_an_optional_tensor(x, last, y, n, HAS: tl.constexpr, B: tl.constexp
             seen = new
         h = h * h * scale + tl.load(x + t * B + i)
         tl.store(y + t * B + i, h)
+
+
+# tad: n=32, x=f32[n, 16], s=f32[16], y=f32[16], MODE=0, K=16, N=16, grid=(1,)
+# tad: n=32, x=f32[n, 16], s=f32[16], y=f32[16], MODE=1, K=16, N=16, grid=(1,)
+@triton.jit
+def one_row_or_all(x, s, y, n, MODE: tl.constexpr, K: tl.constexpr, N: tl.constexpr):
+    """What is summed has one row in one mode, and many in the other."""
+    k = tl.arange(0, K)
+    j = tl.arange(0, N)
+    if MODE == 0:
+        acc = tl.zeros([K, N], tl.float32)
+    if MODE == 1:
+        acc = tl.zeros([1, N], tl.float32)
+    for start in range(0, n, K):
+        v = tl.load(x + (start + k)[:, None] * N + j[None, :])
+        if MODE == 0:
+            acc += v * v
+        if MODE == 1:
+            acc += tl.sum(v * v, axis=0, keep_dims=True)
+    if MODE == 0:
+        acc = tl.sum(acc, axis=0, keep_dims=True)
+    acc = acc * tl.load(s + j)[None, :]
+    tl.store(y + tl.arange(0, 1)[:, None] * N + j[None, :], acc)

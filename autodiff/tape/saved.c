@@ -18,11 +18,13 @@ static const HostTensor *passed_tensor(const HostLaunch *launch, int index) {
     return value && value->kind == HOST_TENSOR && value->tensor->dtype ? value->tensor : NULL;
 }
 
-/// A float32 tensor, or one of numbers that are true or false.
-static bool is_unrounded(const HostValue *dtype) {
+/// Whether a tensor of this type keeps the value as it is: a float32, a whole number of 32 bits, what is true or false.
+static bool is_unrounded(const HostValue *dtype, const Value *value) {
     bool is_known = dtype->kind == HOST_CONSTANT && dtype->constant.kind == CONSTANT_DTYPE;
-    return is_known && (dtype->constant.dtype.code == DTYPE_FLOAT32 ||
-                        dtype->constant.dtype.code == DTYPE_INT1);
+    if (!is_known) return false;
+    DTypeCode code = dtype->constant.dtype.code;
+    if (value->type.element.code == DTYPE_INT32) return code == DTYPE_INT32 || code == DTYPE_INT64;
+    return code == DTYPE_FLOAT32 || code == DTYPE_INT1;
 }
 
 /// Whether a launch passes, for a parameter that has a gradient, a tensor of an element type that nobody but the caller knows.
@@ -38,15 +40,16 @@ static bool is_type_of_input(const Differentiation *state, const HostLaunch *lau
     return false;
 }
 
-/// Whether every launch that is known passes a float32 tensor for this parameter, for a value rounded to less is another one; or, where
-/// that is asked for, one of an input's type.
-static bool is_tensor_of(const Differentiation *state, int index, bool is_single) {
+/// Whether every launch that is known passes a tensor for this parameter that keeps the value as it is, for one rounded to less is
+/// another one; or, where that is asked for, one of an input's type.
+static bool is_tensor_of(const Differentiation *state, int index, const Value *value,
+                         bool is_single) {
     const FunctionDefinition *kernel = state->primal->definition;
     HostLaunches launches = host_launches(state->arena, kernel, state->primal);
     for (LIST_EACH(int, i, launches)) {
         const HostTensor *tensor = passed_tensor(launches.items[i], index);
         if (!tensor) return false;
-        if (!is_unrounded(tensor->dtype) &&
+        if (!is_unrounded(tensor->dtype, value) &&
             (is_single || !is_type_of_input(state, launches.items[i], tensor->dtype)))
             return false;
     }
@@ -91,14 +94,24 @@ static bool is_absent(const Op *op, int index) {
     return !value || (value->constant && value->constant->kind == CONSTANT_NONE);
 }
 
-/// The number of a row, or of each row of a tile, that a store of the forward leaves as it is, or what is true or false; or NULL.
+/// Whether the cast leaves fewer bits than the value has, as far as its type is known.
+static bool is_narrowed(const Value *value, const Value *cast) {
+    int bits = dtype_bits(cast->type.element.code);
+    return value->type.element.code != DTYPE_INT1 && bits &&
+           bits < dtype_bits(value->type.element.code);
+}
+
+/// The number of a row, or of each row of a tile, that a store of the forward leaves as it is, the index of a row, or what is true or
+/// false; or NULL.
 static Value *stored_number(const Op *op, const Map *ours) {
     if (op->code != OP_STORE || map_has_pointer(ours, op) || !is_absent(op, 2)) return NULL;
     Value *value = op->operands[1];
-    if (value->op && value->op->code == OP_CAST) value = value->op->operands[0];
+    bool is_cast = value->op && value->op->code == OP_CAST;
+    if (is_cast && !is_narrowed(value->op->operands[0], value)) value = value->op->operands[0];
     bool is_choice = value->type.element.code == DTYPE_INT1;
+    bool is_index = value->type.element.code == DTYPE_INT32 && value->type.rank == 0;
     bool is_single = value->type.kind == TYPE_NUMBER && value->type.rank <= 1 + is_choice &&
-                     (is_choice || value->type.element.code == DTYPE_FLOAT32) &&
+                     (is_choice || is_index || value->type.element.code == DTYPE_FLOAT32) &&
                      !value->type.is_constexpr;
     if (!is_single || !value->op || value->op->parent != op->parent || op_is_in_loop(op))
         return NULL;
@@ -131,7 +144,7 @@ static int parameter_of(const Differentiation *state, const Value *root) {
 bool stored_is_unrounded(const Differentiation *state, const Value *value, const Value *root) {
     int index = parameter_of(state, root);
     return value->type.element.code == DTYPE_FLOAT32 && index >= 0 &&
-           is_tensor_of(state, index, true);
+           is_tensor_of(state, index, value, true);
 }
 
 bool stored_value_stays(const Differentiation *state, const Op *store, const Value *value,
@@ -144,7 +157,7 @@ bool stored_value_stays(const Differentiation *state, const Op *store, const Val
     bool is_only =
         is_only_access(state->backward, root) || is_only_access(state->primal, parameter);
     return !may_be_again && is_only && is_stored_once(state, store, value) &&
-           is_tensor_of(state, index, is_single);
+           is_tensor_of(state, index, value, is_single);
 }
 
 bool stored_tensor_is_as_small(const Differentiation *state, const Op *store) {

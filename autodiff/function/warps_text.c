@@ -8,6 +8,7 @@
 #include "autodiff/function/stored_text.h"
 
 enum {
+    LEAST_TILE = 64,  // elements, up to which one warp is enough
     DEFAULT_TILE =
         4096,  // elements, up to which four warps are right: those that Triton takes unasked
     WIDE_TILE = 1024,      // elements of which a program moves 2,048 bytes at least
@@ -41,9 +42,10 @@ static long tile_elements(const LaunchPlan *plan, const BoundLaunch *bound,
     return size;
 }
 
-/// Tiles so small that nothing has to be said of warps.
-static bool is_small(long size, const BackwardLaunch *launch) {
-    return size <= DEFAULT_TILE && size * launch->loaded_count <= DEFAULT_LOADS;
+/// Tiles of which nothing has to be said of warps: four are right.
+static bool takes_four_warps(long size, const BackwardLaunch *launch) {
+    return size > LEAST_TILE && size <= DEFAULT_TILE &&
+           size * launch->loaded_count <= DEFAULT_LOADS;
 }
 
 /// Tiles so large that a program has enough to do, whatever their type is.
@@ -73,7 +75,8 @@ static bool names_are_passed(const LaunchPlan *plan, const char *tile) {
     for (int p = 0; p < plan->kernel->parameter_count; p++) {
         Str name = plan->kernel->parameters[p].name;
         for (const char *at = tile; (at = strstr(at, plan_parameter(plan, p)->name)); at++) {
-            bool is_whole = (at == tile || at[-1] == ' ') && !byte_is_word(at[name.size]);
+            bool is_whole =
+                (at == tile || at[-1] == ' ' || at[-1] == '(') && !byte_is_word(at[name.size]);
             if (is_whole && !plan_has(plan, p)) return false;
         }
     }
@@ -85,7 +88,7 @@ bool launch_counts_warps(Arena *arena, const LaunchPlan *plan, const BackwardLau
     TileNames names;
     return launch->tile && !is_tuned && !plan->has_options &&
            !tiles_are_own(arena, plan, launch, &names) && names_are_passed(plan, launch->tile) &&
-           !all_tiles_are(arena, plan, launch, is_small);
+           !all_tiles_are(arena, plan, launch, takes_four_warps);
 }
 
 bool launch_counts_byte_warps(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch) {

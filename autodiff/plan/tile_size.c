@@ -58,6 +58,18 @@ static const char *constexpr_name(const Function *backward, const BackwardLaunch
     return NULL;
 }
 
+/// The name of a constexpr, or of its quotient by a number: "D", "D // 2". NULL: the atom is another one.
+static const char *factor_name(Arena *arena, const Function *backward, const BackwardLaunch *launch,
+                               const Value *atom) {
+    int64_t divisor;
+    const Op *op = atom->op;
+    if (!op) return constexpr_name(backward, launch, atom);
+    if (op->code != OP_FLOORDIV || !value_is_int(op->operands[1], &divisor) || divisor < 2)
+        return NULL;
+    const char *name = constexpr_name(backward, launch, op->operands[0]);
+    return name ? arena_printf(arena, "%s // %lld", name, (long long)divisor) : NULL;
+}
+
 /// Loads of tiles of one size, in the body of one loop or outside of loops.
 typedef struct BodyLoads {
     const Op *loop;
@@ -118,10 +130,12 @@ void tile_size_describe(Arena *arena, const Function *backward, BackwardLaunch *
     const Monomial *product = &size->terms[0];
     Buffer out = buffer_new(arena);
     if (product->coefficient != 1) buffer_printf(&out, "%lld", (long long)product->coefficient);
+    bool is_alone = product->atom_count == 1 && !out.size;
     for (int i = 0; i < product->atom_count; i++) {
-        const char *name = constexpr_name(backward, launch, product->atoms[i]);
+        const char *name = factor_name(arena, backward, launch, product->atoms[i]);
         if (!name) return;
-        buffer_printf(&out, "%s%s", out.size ? " * " : "", name);
+        bool is_quotient = !is_alone && strchr(name, '/');
+        buffer_printf(&out, is_quotient ? "%s(%s)" : "%s%s", out.size ? " * " : "", name);
     }
     launch->tile = buffer_text(&out);
     describe_loads(arena, backward, size, launch);

@@ -91,3 +91,40 @@ def test_bytes_beside_wider_elements_get_more_warps() -> None:
     assert warps(1024, two, one, num_warps=8) == 8
     assert warps(8192, two, two, num_warps=2) == 2, "there is no mask of bytes"
     assert (stages(4096, two, two, one, two, two), stages(4096, *[two] * 5)) == (3, 1)
+
+
+HALVES = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def turn(x_ptr, c_ptr, y_ptr, T, H: tl.constexpr, D: tl.constexpr):
+    token = tl.program_id(0)
+    half = tl.arange(0, D // 2)
+    c = tl.load(c_ptr + token % T * D + half)
+    for h in range(H):
+        base = (token * H + h) * D
+        a = tl.load(x_ptr + base + half)
+        b = tl.load(x_ptr + base + D // 2 + half)
+        tl.store(y_ptr + base + half, a * c - b)
+        tl.store(y_ptr + base + D // 2 + half, b * c + a)
+
+
+def launch(x, c):
+    B, T, H, D = x.shape
+    y = torch.empty_like(x)
+    turn[(B * T,)](x, c, y, T, H, D)
+    return y
+"""
+
+
+def test_half_of_a_head_has_the_warps_that_it_fills(tmp_path: Path) -> None:
+    path = tmp_path / "kernels.py"
+    path.write_text(HALVES)
+    run = tad("--backward", path)
+    assert "gradients proved" in run.stderr
+    assert "num_warps=_warps(D // 2, " in run.stdout
+    names: dict = {"torch": TORCH}
+    exec(helper_texts(run.stdout, "_warps"), names)
+    assert names["_warps"](64, Tensor(2), Tensor(2)) == 1

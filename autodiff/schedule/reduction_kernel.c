@@ -177,6 +177,9 @@ typedef struct Nest {
     Value *slice;      // the program's number among those that share a sum; NULL: none do
     bool is_parts;     // these store their sums apart from each other; else they add them
     Map totals;  // of statements that add up tiles: what they had added, the sum of one along an axis
+    Map asked;  // branches around statements that not all programs take: each is asked
+    LIST(Op *)
+    askers;  // statements below such branches, one of each region: whether any program comes there is carried
 } Nest;
 
 /// Whether the owner has what the number is made of: its iteration, and what is the same for all programs that it sums over.
@@ -398,6 +401,31 @@ static Shares slice_up(Nest *nest, const SummedPrograms *programs, Builder *b,
     return shares;
 }
 
+/// Notes the branches that programs along the summed axes take or not, each by itself.
+static void note_asked(Nest *nest) {
+    nest->asked = map_new(nest->plan->arena);
+    for (LIST_EACH(int, i, nest->plan->statements)) {
+        Op *statement = nest->plan->statements.items[i]->statement.op;
+        bool is_asked = false;
+        for (Op *outer = statement->parent->parent; outer; outer = outer->parent->parent) {
+            if (outer->code != OP_IF || !owners_differ(nest->plan, outer->operands[0])) continue;
+            map_set_pointer(&nest->asked, outer, outer);
+            is_asked = true;
+        }
+        for (LIST_EACH(int, k, nest->askers))
+            is_asked = is_asked && nest->askers.items[k]->parent != statement->parent;
+        if (is_asked) LIST_PUSH(nest->plan->arena, &nest->askers, statement);
+    }
+}
+
+/// Which of the carried numbers says whether any program came to the statement, or -1: each does.
+static int asker_of(const Nest *nest, const Op *statement) {
+    for (LIST_EACH(int, i, nest->askers))
+        if (nest->askers.items[i]->parent == statement->parent)
+            return nest->plan->statements.count + i;
+    return -1;
+}
+
 /// Opens the loop of owners, where there is one, and says which programs are to be summed in it.
 static bool open_owners(Nest *nest, Builder *b, const SummedPrograms *programs, Shares *shares) {
     const ReductionPlan *plan = nest->plan;
@@ -537,33 +565,44 @@ static void update_slice(const Nest *nest, const SharedStatement *shared) {
     op_remove(op);
 }
 
-static bool sum_up(const Nest *nest, int index) {
+/// What the loop of programs carries as number `index` becomes another one at the statement: a sum with what that adds, or the word that
+/// some program came there.
+static bool carry(const Nest *nest, int index, const Op *statement) {
     Function *function = nest->state->backward;
-    Op *statement = nest->plan->statements.items[index]->statement.op;
     Region *path[REGIONS_MOST_NESTED];
-    Value *sums[REGIONS_MOST_NESTED + 1];
+    Value *before[REGIONS_MOST_NESTED + 1];
     int depth = 0;
     for (Region *region = statement->parent; region->parent != nest->programs;
          region = region->parent->parent) {
         if (depth == REGIONS_MOST_NESTED) return false;
         path[depth++] = region;
     }
-    sums[depth] = nest->programs->regions[0]->arguments[1 + index];
+    before[depth] = nest->programs->regions[0]->arguments[1 + index];
     for (int i = depth - 1; i >= 0; i--) {
         Op *owner = path[i]->parent;
-        sums[i] = sums[i + 1];
+        before[i] = before[i + 1];
         if (owner->code != OP_FOR) continue;
-        op_append_operand(function, owner, sums[i + 1]);
-        sums[i] = region_add_argument(function, path[i], type_at_run_time(sums[i + 1]->type),
-                                      sums[i + 1]->name);
+        op_append_operand(function, owner, before[i + 1]);
+        before[i] = region_add_argument(function, path[i], type_at_run_time(before[i + 1]->type),
+                                        before[i + 1]->name);
     }
     Builder b = {.function = function,
                  .region = statement->parent,
-                 .before = statement,
+                 .before = (Op *)(uintptr_t)statement,
                  .range = statement->range};
-    Value *term = statement->operands[1], *sum = build_binary(&b, OP_ADD, sums[0], term);
-    sum = hand_out(nest, statement->parent, sum, sums);
-    op_append_operand(function, region_terminator(nest->programs->regions[0]), sum);
+    bool is_sum = index < nest->plan->statements.count;
+    Value *after =
+        is_sum ? build_binary(&b, OP_ADD, before[0], statement->operands[1]) : build_bool(&b, true);
+    after = hand_out(nest, statement->parent, after, before);
+    op_append_operand(function, region_terminator(nest->programs->regions[0]), after);
+    return true;
+}
+
+static bool carry_all(const Nest *nest) {
+    for (LIST_EACH(int, i, nest->plan->statements))
+        if (!carry(nest, i, nest->plan->statements.items[i]->statement.op)) return false;
+    for (LIST_EACH(int, i, nest->askers))
+        if (!carry(nest, nest->plan->statements.count + i, nest->askers.items[i])) return false;
     return true;
 }
 
@@ -633,9 +672,17 @@ static void open_sums(const Nest *nest, Builder *outside) {
         region_add_argument(function, body, type, name);
         op_append_result(function, nest->programs, type)->name = name;
     }
+    for (LIST_EACH(int, i, nest->askers)) {
+        Value *nobody = build_bool(outside, false);
+        Type type = type_at_run_time(nobody->type);
+        op_append_operand(function, nest->programs, nobody);
+        region_add_argument(function, body, type, "any_program");
+        op_append_result(function, nest->programs, type)->name = "any_program";
+    }
 }
 
-/// The builder moves below the branches that are around a statement. False where they cannot be asked for there.
+/// The builder moves below the branches that are around a statement, or below the question whether any program took them. False where
+/// they cannot be asked for there.
 static bool open_branches(const Nest *nest, Builder *b, const Op *statement, Map *copies) {
     const Op *branches[REGIONS_MOST_NESTED];
     bool is_else[REGIONS_MOST_NESTED];
@@ -643,11 +690,15 @@ static bool open_branches(const Nest *nest, Builder *b, const Op *statement, Map
     for (const Region *region = statement->parent; region->parent != nest->programs;
          region = region->parent->parent) {
         const Op *branch = region->parent;
-        if (branch->code != OP_IF || branch == nest->guard) continue;
+        if (branch->code != OP_IF || branch == nest->guard || map_has_pointer(&nest->asked, branch))
+            continue;
         if (depth == REGIONS_MOST_NESTED) return false;
         is_else[depth] = region == branch->regions[1];
         branches[depth++] = branch;
     }
+    // First: what the other branches ask for may be there for those programs alone.
+    int asker = asker_of(nest, statement);
+    if (asker >= 0) open_if(b, nest->programs->results[asker]);
     while (depth--) {
         Value *condition = value_copied(b, branches[depth]->operands[0], copies);
         if (!condition) return false;
@@ -751,6 +802,7 @@ static bool gather_programs(Differentiation *state, const ReductionPlan *plan) {
     Shares shares;
     Value *all, *along;
     add_up_tiles(&nest);
+    note_asked(&nest);
     if (!open_owners(&nest, &b, &programs, &shares)) return false;
     Builder outside = b;
     open_programs(&nest, &b, &programs, &shares, &all, &along);
@@ -760,9 +812,7 @@ static bool gather_programs(Differentiation *state, const ReductionPlan *plan) {
     for (LIST_EACH(int, i, updates.statements)) update_slice(&nest, updates.statements.items[i]);
     if (!plan->loop) move_alike(state, nest.programs, plan);
     inline_loop(&nest);
-    for (int i = 0; i < sums.statements.count; i++)
-        if (!sum_up(&nest, i)) return false;
-    if (!store_sums(&nest)) return false;
+    if (!carry_all(&nest) || !store_sums(&nest)) return false;
     if (along) summed_programs_place_along(nest.innermost->regions[0], &programs, nest.id, along);
     if (all) summed_programs_place(state, plan, nest.programs->regions[0], &programs, nest.id, all);
     if (!plan->is_own) stages_add(state, nest.innermost);

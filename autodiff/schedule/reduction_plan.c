@@ -294,13 +294,20 @@ static bool sums_tiles_of_its_own(const Slice *slice, const Op *op) {
     return own.found;
 }
 
+/// Whether each program computes it once at most: a branch, or an early return, leaves it out for those that leave out all that reads it.
+static bool is_computed_once(const Op *op) {
+    for (op = op->parent->parent; op; op = op->parent->parent)
+        if (op->code != OP_IF) return false;
+    return true;
+}
+
 static int cost_of_op(Slice *slice, Value *value) {
     Op *op = value->op;
     bool writes = op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC);
-    bool is_top = op->parent == slice->state->backward->body;
+    bool is_once = is_computed_once(op);
     bool is_in_iteration = slice->plan->loop && is_around(slice->plan->loop, op);
     bool has_loop = !is_in_iteration && holds_loop(op);
-    if (op->code == OP_UNKNOWN || writes || (has_loop && !is_top) || !reads_stay(slice, op)) {
+    if (op->code == OP_UNKNOWN || writes || (has_loop && !is_once) || !reads_stay(slice, op)) {
         slice->fails = true;
         return 0;
     }
@@ -310,7 +317,7 @@ static int cost_of_op(Slice *slice, Value *value) {
     int cost = slice->cost;
     slice->cost = outer;
     bool is_dear = cost >= own || (!slice->fails && sums_tiles_of_its_own(slice, op));
-    if (slice->fails || (!has_loop && (!is_top || !is_dear || !can_be_kept(slice, value))))
+    if (slice->fails || (!has_loop && (!is_once || !is_dear || !can_be_kept(slice, value))))
         return cost;
     slice->fails = slice->fails || !can_be_kept(slice, value);
     map_set_pointer(&slice->saved, value, value);
@@ -408,6 +415,31 @@ static bool loop_is_countable(const ReductionPlan *plan) {
             walk_from(loop->operands[1], is_growing, false, plan));
 }
 
+typedef struct GuardedReads {
+    Map seen;
+    const Op *loop;
+    bool found;
+} GuardedReads;
+
+static bool visit_guarded_read(void *context, Value *value) {
+    GuardedReads *reads = context;
+    const Op *op = value->op;
+    if (!op || value->constant || map_has_pointer(&reads->seen, value)) return true;
+    map_set_pointer(&reads->seen, value, value);
+    for (const Region *region = reads->loop->parent; op->code == OP_LOAD && region->parent;
+         region = region->parent->parent)
+        reads->found |= op->parent == region;
+    return !reads->found && op_walk_captured(op, visit_guarded_read, reads);
+}
+
+/// Whether the bounds of the loop of owners can be computed in front of the branches around it: they ask for nothing that a program reads
+/// behind such a branch alone, of memory that may not be there otherwise.
+static bool bounds_are_at_hand(const ReductionPlan *plan) {
+    GuardedReads reads = {.seen = map_new(plan->arena), .loop = plan->loop};
+    for (int i = 0; plan->loop && i < 3; i++) visit_guarded_read(&reads, plan->loop->operands[i]);
+    return !reads.found;
+}
+
 /* ---- the plan ---- */
 
 /// Whether the branches around a statement are the same for all programs that add with it: owners ask for them.
@@ -489,8 +521,11 @@ static bool consider(Differentiation *state, ReductionPlan *plan, const Function
     if (shared->is_one_of_several) trial.is_sliced = false;
     const Op *op = candidate.op;
     LIST_PUSH(state->arena, &trial.statements, shared);
-    if (!branches_are_alike(&trial, op) || owners_differ(&trial, op->operands[0]) ||
-        owners_differ(&trial, op->operands[2]) || !loop_is_countable(&trial))
+    // An owner asks each program whether it comes there. Where programs share one sum in slices, each keeps what it adds apart.
+    bool may_ask = is_apart && !trial.is_sliced;
+    if ((!may_ask && !branches_are_alike(&trial, op)) || owners_differ(&trial, op->operands[0]) ||
+        owners_differ(&trial, op->operands[2]) || !loop_is_countable(&trial) ||
+        !bounds_are_at_hand(&trial))
         return false;
     if (op->operands[0]->type.rank == 0) return false;
     if (is_apart ? !can_stand_apart(state, &trial, shared) : trial.loop != NULL) return false;

@@ -47,7 +47,6 @@ LIMITS = (
     "Written backwards are told by their names, and left out. So is `flag_gems`: it has each operation once a vendor.",
     "Programs that share elements through addresses from memory (scatters, paged keys) keep atomics.",
     "So do heads that share keys where one id numbers batches and heads, and no constexpr says how many.",
-    "So do tiles that some programs skip, by their ids or by data.",
 )
 DUMP_SECONDS = 300
 MOST_REASONS = 40

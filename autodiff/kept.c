@@ -103,6 +103,7 @@ static void launch_settle(Arena *arena, BackwardLaunch *launch) {
     TEXT(launch, row.length);
     TEXT(launch, turns_end);
     TEXT(launch, turns_step);
+    TEXT(launch, together_least);
     if (launch->loop) launch->loop = loop_copy(arena, launch->loop);
 }
 

@@ -329,7 +329,8 @@ static bool elements_are_own(Arena *arena, const LaunchPlan *plan, const Backwar
 static bool together_is_own(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
                             TileNames *names) {
     if (!launch->tile || !has_names(plan, launch->tile) ||
-        all_tiles_are(arena, plan, launch, is_wide) ||
+        (launch->together_least ? !has_names(plan, launch->together_least)
+                                : all_tiles_are(arena, plan, launch, is_wide)) ||
         !has_all_names(plan, launch->loaded, launch->loaded_count))
         return false;
     *names =
@@ -543,13 +544,16 @@ static const char *together_statement(Arena *arena, const LaunchPlan *plan,
     LIST_PUSH(arena, &arguments, arena_printf(arena, "%d", launch->together_axis));
     LIST_PUSH(arena, &arguments, launch->tile);
     for (int i = 0; i < launch->loaded_count; i++) LIST_PUSH(arena, &arguments, launch->loaded[i]);
+    if (launch->together_least)
+        LIST_PUSH(arena, &arguments, arena_printf(arena, "least=%s", launch->together_least));
     if (plan->has_options)
         LIST_PUSH(arena, &arguments, arena_printf(arena, "**%s.options", plan->ctx));
     const char *head =
         arena_printf(arena, "%s, %s, %s = _together", names->grid, names->block, names->warps);
-    return arena_printf(arena, "%*s# several programs as one, where each has little to do\n%*s%s\n",
-                        indent, "", indent, "",
-                        call_lines(arena, head, arguments.items, arguments.count, indent));
+    const char *why = launch->together_least ? "where they store elements side by side"
+                                             : "where each has little to do";
+    return arena_printf(arena, "%*s# several programs as one, %s\n%*s%s\n", indent, "", why, indent,
+                        "", call_lines(arena, head, arguments.items, arguments.count, indent));
 }
 
 const char *programs_text(Arena *arena, const BackwardArgument *argument, const char *grid) {

@@ -215,6 +215,8 @@ typedef struct BackwardLaunch {
     bool
         has_together;  // a program may do the work of several (ARGUMENT_TOGETHER) along `together_axis` of the grid
     int together_axis;
+    const char *
+        together_least;  // so many, or one: these store elements that lie side by side, in Python over the forward's arguments; NULL: as many as fit
     bool
         together_iterates;  // not programs, but iterations of its loop over programs (ARGUMENT_SLICES)
     bool is_sliced,

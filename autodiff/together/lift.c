@@ -80,7 +80,9 @@ static bool access_fits(Members *members, Op *op) {
         return false;
     int rank = rank_before(members, op->operands[0]);
     members->is_wide = members->is_wide || rank == 1;
-    if (rank > 1 || !lanes_lie_together(members, op)) return false;  // no row, or more than one
+    bool is_row = rank <= 1 && lanes_lie_together(members, op);
+    if (!is_row && !members->takes_any_lanes) return false;
+    members->is_wide = members->is_wide || members->takes_any_lanes;
     if (is_load) lift_value(members, op->results[0]);
     return is_load || is_store || !op->result_count || !is_read(members->function, op->results[0]);
 }

@@ -22,6 +22,7 @@ typedef struct Members {
     Map ranks;                // values that differ between them -> the rank that they had, and 1
     bool changes;             // another value was found to differ
     bool is_wide;             // some access has a tile of its own
+    bool takes_any_lanes;     // accesses may be of any tile
     bool counts_programs;     // who fills it in has an answer for how many programs there are
     Value *together;          // how many members are one
     Value *numbers, *inside;  // a tile of what `root` stands for, and which of these there are

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/build/build.h"
+#include "analysis/build/value_poly.h"
 #include "analysis/launches/launch_least.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/together/launch_parameter.h"
@@ -16,6 +17,8 @@ typedef struct SideBySide {
     Members values;  // `root`: the number of a program
     int axis;
     Value *programs;
+    const Poly *
+        least;  // programs that store elements which lie side by side; NULL: as many are one as fit
 } SideBySide;
 
 typedef struct AxisIds {
@@ -33,9 +36,74 @@ static bool visit_id(void *context, Op *op) {
     return true;
 }
 
+/// Whether a number is what a program's own number leaves, in one division or two: those that follow each other have others.
+static bool is_remainder_of(const Value *value, const Value *id) {
+    for (int deep = 0; deep < 2 && value->op && value->op->code == OP_MOD && !value->type.rank;
+         deep++)
+        value = value->op->operands[0];
+    return value == id;
+}
+
+typedef struct Interleaved {
+    const SideBySide *own;
+    const Poly *digits;  // the address has a remainder of the program's number by so many; NULL: by none
+    const Poly *lanes;   // and a tile times so many
+    const Poly *steps;   // of the stores before
+    bool fits;
+} Interleaved;
+
+enum { MOST_DEEP = 10 };  // sums within one another in an address
+
+/// Looks through what an address is the sum of.
+static void visit_term(Interleaved *search, const Value *value, int depth) {
+    Arena *arena = search->own->values.state->arena;
+    const Op *op = value->op;
+    if (!op || depth > MOST_DEEP) return;
+    switch (op->code) {
+    case OP_ADD:
+        visit_term(search, op->operands[0], depth + 1);
+        visit_term(search, op->operands[1], depth + 1);
+        return;
+    case OP_EXPAND_DIMS:
+    case OP_BROADCAST_TO:
+    case OP_CAST: visit_term(search, op->operands[0], depth + 1); return;
+    case OP_MOD:
+        if (is_remainder_of(value, search->own->values.root))
+            search->digits = value_poly(arena, op->operands[1]);
+        return;
+    case OP_MUL:
+        for (int i = 0; i < 2; i++)
+            if (op->operands[i]->type.rank && !op->operands[1 - i]->type.rank &&
+                op->operands[1 - i]->type.is_constexpr)
+                search->lanes = value_poly(arena, op->operands[1 - i]);
+        return;
+    default: return;
+    }
+}
+
+/// Lanes lie some elements apart, and a remainder of the program's number by as many says which of those it has.
+static bool visit_interleaved(void *context, Op *op) {
+    Interleaved *search = context;
+    if (op->code != OP_STORE) return search->fits;
+    search->digits = search->lanes = NULL;
+    visit_term(search, op->operands[0], 0);
+    search->fits = search->digits && search->lanes && poly_equal(search->digits, search->lanes) &&
+                   (!search->steps || poly_equal(search->digits, search->steps));
+    search->steps = search->digits;
+    return search->fits;
+}
+
+/// Programs of which each stores every second element, or every third: as many as store all of them are one.
+static bool programs_interleave(SideBySide *own) {
+    Interleaved search = {.own = own, .fits = true};
+    region_walk(own->values.function->body, visit_interleaved, &search);
+    own->least = search.fits ? search.steps : NULL;
+    return own->least != NULL;
+}
+
 /// Programs that follow each other along the last axis have what lies together in memory. Where branches ask for that program's number, those
 /// along another axis take the same one.
-static bool function_fits(SideBySide *own) {
+static bool function_fits(SideBySide *own, bool is_small) {
     const Members none = own->values;
     const Function *function = none.function;
     AxisIds search = {0};
@@ -45,6 +113,8 @@ static bool function_fits(SideBySide *own) {
         own->values = none;
         own->values.ranks = map_new(none.state->arena);
         own->values.root = search.ids[own->axis];
+        own->values.takes_any_lanes = programs_interleave(own);
+        if (!own->least && !is_small) continue;
         if (members_fit(&own->values, function->body)) return true;
     }
     return false;
@@ -93,8 +163,7 @@ static bool launch_fits(const Differentiation *state, const BackwardLaunch *laun
     bool is_set =
         state->options && state->options->wrapper == WRAPPER_AUTOGRAD;  // who says how many?
     if (!is_set || is_chosen || kernel->is_autotuned || kernel->has_heuristics || !launch->tile ||
-        launch->argument_count != state->backward->parameter_count ||
-        least_lanes(state, launch->tile) >= WIDE_TILE)
+        launch->argument_count != state->backward->parameter_count)
         return false;
     for (int i = 0; i < launch->argument_count; i++) {
         const BackwardArgument *argument = &launch->arguments[i];
@@ -122,7 +191,8 @@ void programs_side_by_side(Differentiation *state, BackwardLaunch *launch) {
                                  .function = state->backward,
                                  .former = former_new(state->arena),
                                  .counts_programs = true}};
-    if (!launch_fits(state, launch) || !function_fits(&own)) return;
+    if (!launch_fits(state, launch)) return;
+    if (!function_fits(&own, least_lanes(state, launch->tile) < WIDE_TILE)) return;
     own.programs = launch_add_parameter(
         state, launch, "programs", (BackwardArgument){.use = ARGUMENT_PROGRAMS, .axis = own.axis});
     own.values.together = launch_add_parameter(
@@ -134,4 +204,5 @@ void programs_side_by_side(Differentiation *state, BackwardLaunch *launch) {
     function_drop_dead(state->backward);
     launch->has_together = true;
     launch->together_axis = own.axis;
+    if (own.least) launch->together_least = poly_print(state->arena, own.least);
 }

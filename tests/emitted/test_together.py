@@ -348,3 +348,56 @@ def test_rows_of_an_enlarged_picture_are_side_by_side() -> None:
     text = tad("--backward", f"{ROOT}/bench/gpu/style/layouts.py:upsample_rows_kernel").stdout
     assert "grid, together, warps = _together(ctx.grid, 1, BLOCK, dy_ptr)" in text
     assert "inside_4 = offsets_2 < programs\n" in text
+
+
+PIXELS = """@triton.jit
+def kernel(x_ptr, y_ptr, H, W, S: tl.constexpr, BLOCK: tl.constexpr):
+    c = tl.program_id(0)
+    h = tl.program_id(1)
+    w = tl.arange(0, BLOCK)
+    at = (c // S * H + h) * W * {apart} + w * {apart} + c % S
+    x = tl.load(x_ptr + at, mask=w < W, other=0.0)
+    tl.store(y_ptr + (c * H + h) * W + w, x * x, mask=w < W)
+
+
+def launched(x, S):
+    C, H, W = x.shape
+    y = torch.empty(C * S, H, W // S)
+    kernel[(C * S, H)](x, y, H, W // S, S=S, BLOCK=triton.next_power_of_2(W // S))
+    return y
+"""
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 4])
+def test_programs_whose_elements_lie_between_others(
+    steps: int, tmp_path: Path, interpreter: Worker
+) -> None:
+    """Each of S programs stores every S-th element of a row: all of them are one, and store whole rows."""
+    text = proved_module(tmp_path, HEAD + PIXELS.format(apart="S"))
+    assert "# several programs as one, where they store elements side by side" in text
+    assert "_together(ctx.grid, 0, BLOCK, x_ptr, dy_ptr, least=S)" in text
+    random = np.random.default_rng(6)
+    x = random.uniform(-1, 1, (3, 2, 5 * steps))
+    upstream = random.uniform(-1, 1, (3 * steps, 2, 5))
+    found = call_function(
+        text, "launched", [x, steps], wrt=[0], grad_outputs=[upstream], worker=interpreter
+    ).gradients
+    want = upstream.reshape(3, steps, 2, 5).transpose(0, 2, 3, 1).reshape(x.shape)
+    np.testing.assert_allclose(found[0], 2 * x * want, rtol=1e-6)
+
+
+def test_programs_whose_elements_are_further_apart(tmp_path: Path) -> None:
+    path = tmp_path / "kernels.py"
+    path.write_text(HEAD + PIXELS.format(apart="(2 * S)"))
+    assert "least=" not in tad("--backward", "--no-proof", path).stdout.split("def _together")[0]
+
+
+def test_how_many_programs_store_side_by_side() -> None:
+    text = tad("--backward", f"{ROOT}/bench/gpu/style/moves.py:pixel_unshuffle_tile_kernel").stdout
+    names: dict = {"_warps": lambda lanes, *tensors: 4}
+    exec(helper_texts(text, "_together"), names)
+    together = names["_together"]
+    assert together((8, 1, 64), 2, 1024, least=2) == ((8, 1, 32), 2, 4)
+    assert together((8, 1, 63), 2, 1024, least=2) == ((8, 1, 63), 1, 4)  # no whole number of them
+    assert together((8, 1, 63), 2, 1024, least=3) == ((8, 1, 63), 1, 4)  # no tile has three rows
+    assert together((8, 1, 64), 2, 4096, least=2) == ((8, 1, 64), 1, 4)

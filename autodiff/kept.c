@@ -187,6 +187,7 @@ static bool tells_by_wrapper(Arena *arena, const Backward *backward) {
     const Function *forward = backward->kernel->function;
     bool is_told =
         backward->step_count > 0 && !host_launches(arena, forward->definition, forward).count;
+    for (int i = 0; i < backward->step_count; i++) is_told |= backward->steps[i].is_of_windows;
     for (int axis = 0; axis < PROGRAM_AXES; axis++) is_told |= backward->single_axes[axis];
     for (int i = 0; i < backward->launch_count; i++)  // of which only a Function knows the grid
         is_told |= backward->launches[i].has_together || backward->launches[i].is_sliced;

@@ -552,12 +552,11 @@ const char *new_check_text(Arena *arena, const LaunchPlan *plan, const StepsPlac
 
 const char *steps_comment(Arena *arena, const Backward *backward, WrapperKind wrapper) {
     Buffer out = buffer_new(arena);
-    if (host_launches(arena, backward->kernel->function->definition, backward->kernel->function)
-            .count)
-        return "";
+    const Function *forward = backward->kernel->function;
+    bool has_launches = host_launches(arena, forward->definition, forward).count > 0;
     for (int i = 0; wrapper == WRAPPER_NONE && i < backward->step_count; i++) {
         const StepCheck *check = &backward->steps[i];
-        if (is_added_to(backward, check->of)) continue;
+        if (is_added_to(backward, check->of) || (has_launches && !check->is_of_windows)) continue;
         if (!out.size)
             buffer_puts(
                 &out, "    # Gradients are wrong where rows lie on each other. Of these, (step, "

@@ -123,3 +123,14 @@ def test_windows_of_a_kernel_without_a_launch_stay(tmp_path: Path) -> None:
     source = tmp_path / "k.py"
     source.write_text(HEAD + SUMMED.format(pad="", mask="m"))
     assert "elements = " not in tad("--backward", "--no-proof", source).stdout
+
+
+@pytest.mark.parametrize(
+    "wrapper, said", [("none", "# x: (1, OW * S + K - S), (W,"), ("triton_op", "_check_windows(")]
+)
+def test_who_launches_by_himself_is_told(wrapper: str, said: str, tmp_path: Path) -> None:
+    source = tmp_path / "k.py"
+    shape = "N, OH, OW"
+    source.write_text(HEAD + SUMMED.format(pad="", mask="m") + RUN.format(shape=shape, **PLAIN))
+    text = tad("--backward", "--no-proof", "--wrapper", wrapper, source).stdout
+    assert "elements = " in text and said in text

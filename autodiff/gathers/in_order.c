@@ -356,17 +356,19 @@ typedef struct SumLoop {
 } SumLoop;
 
 /// A loop of a sum, inside of `b`, with the sum that it carries.
-static Op *open_sum(Builder *b, const SumLoop *sum_loop, Value **sum, bool is_last, Map *taps) {
+static Op *open_sum(const Ordering *ordering, Builder *b, const SumLoop *sum_loop, Value **sum,
+                    bool is_last, Map *taps) {
     OrderedPlace *place = sum_loop->place;
     const Op *from = sum_loop->from;
     const Poly *count = !place ? NULL : place->repeat ? place->repeat : place->extent;
     Value *bounds[] = {from ? from->operands[0] : build_int(b, 0),
                        from ? from->operands[1] : build_poly(b, count), build_int(b, 1), *sum};
-    bool is_static = from ? from->code == OP_STATIC_FOR : is_last && poly_is_constexpr(count);
+    bool is_static = from ? from->code == OP_STATIC_FOR || (is_last && ordering->is_windowed)
+                          : is_last && poly_is_constexpr(count);
     Op *loop = op_append(b, is_static ? OP_STATIC_FOR : OP_FOR, bounds, 4, 0);
     const Value *before = from ? from->regions[0]->arguments[0] : NULL;
     Type type = before ? before->type : bounds[0]->type;
-    if (!from) type.is_constexpr = is_static;
+    if (!from || is_static) type.is_constexpr = is_static;
     if (from) loop->range = from->range;
     Region *region = op_add_region(b, loop);
     Value *turn = region_add_argument(b->function, region, type, before ? before->name : "turn");
@@ -393,7 +395,7 @@ static Value *open_sums(Ordering *ordering, Builder *inside, Value **carried) {
         all[count++] = (SumLoop){.place = &ordering->idle[i]};
     Value *sum = zeros_added(inside, ordering->store), *result = NULL;
     for (int i = 0; i < count; i++) {
-        Op *loop = open_sum(inside, &all[i], &sum, i + 1 == count, &taps);
+        Op *loop = open_sum(ordering, inside, &all[i], &sum, i + 1 == count, &taps);
         Value *after = op_append_result(inside->function, loop, sum->type);
         after->name = "total";
         if (i) {

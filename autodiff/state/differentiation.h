@@ -166,6 +166,7 @@ typedef struct SweepState {
     AdjointFrame *frame;
     LIST(Accumulation) accumulations;
     LIST(RunningStep) running_steps;
+    Map extremes;  // steps of running maxima (extremes.h) -> which operand is carried, and 1
 } SweepState;
 
 /// Of a kernel whose tiles number elements (flat_kernel.h): lanes of a tile, elements of an owner that follow each other, and owners.

@@ -14,6 +14,7 @@
 #include "autodiff/primal/activity.h"
 #include "autodiff/primal/scalars.h"
 #include "autodiff/sweep/adjoint_rules.h"
+#include "autodiff/sweep/extremes.h"
 #include "autodiff/tape/load_tape.h"
 #include "autodiff/tape/tape.h"
 
@@ -207,6 +208,7 @@ typedef struct LoopPlan {
     const Carried *carried;  // NULL for `while`
     LoopRole *roles;
     int *carried_position;  // of ROLE_STATE among the reversed loop's carried values
+    bool *is_extreme;  // of ROLE_STATE: its last value is all that is needed of it (extremes.h)
     int states;
     bool needs_order;
 } LoopPlan;
@@ -215,6 +217,8 @@ static LoopPlan loop_plan(Differentiation *state, const Op *loop) {
     LoopPlan plan = {.loop = loop, .is_while = loop->code == OP_WHILE};
     plan.roles = ARENA_ARRAY(state->arena, LoopRole, loop->result_count + 1);
     plan.carried_position = ARENA_ARRAY(state->arena, int, loop->result_count + 1);
+    plan.is_extreme = ARENA_ARRAY(state->arena, bool, loop->result_count + 1);
+    int ordered = 0;
     const Carried *carried = plan.carried =
         plan.is_while ? NULL : loop_classify(state->arena, loop);
     for (int i = 0; i < loop->result_count; i++) {
@@ -226,10 +230,12 @@ static LoopPlan loop_plan(Differentiation *state, const Op *loop) {
         } else {
             plan.roles[i] = ROLE_STATE;
             plan.carried_position[i] = plan.states++;
+            plan.is_extreme[i] = loop_finds_extreme(state, loop, i);
+            ordered += !plan.is_extreme[i];
         }
     }
     plan.needs_order =
-        plan.states > 0 || plan.is_while || map_has_pointer(&state->versions.ordered, loop);
+        ordered > 0 || plan.is_while || map_has_pointer(&state->versions.ordered, loop);
     return plan;
 }
 
@@ -272,7 +278,8 @@ static bool visit_read(void *context, Op *op) {
 static bool any_state_read(const Differentiation *state, const LoopPlan *plan) {
     const Op *loop = plan->loop;
     for (int i = 0; i < loop->result_count; i++) {
-        if (map_has_pointer(&state->activity.constant, loop->results[i])) continue;
+        if (map_has_pointer(&state->activity.constant, loop->results[i]) || plan->is_extreme[i])
+            continue;
         StateReadSearch search = {.loop = loop,
                                   .value = loop_body(loop)->arguments[i + loop_shift(loop)]};
         region_walk(loop_body(loop), visit_read, &search);
@@ -372,12 +379,19 @@ static Value *initial_adjoint(Differentiation *state, Builder *at, const Op *loo
     return adjoint_zeros(state, at, loop->results[index]->type, loop->range);
 }
 
-/// The adjoint of an online loop sees the final shift-invariant value wherever the forward saw the running one.
-static void pin_gauges(Differentiation *state, const Op *loop) {
+/// Whether the adjoint of a loop sees the last value of what it carries wherever the forward saw the running one: of a shift-invariant value, and
+/// of a running maximum.
+static bool is_final(const Differentiation *state, const LoopPlan *plan, int index) {
+    return plan->is_extreme[index] ||
+           map_has_pointer(&state->activity.constant, plan->loop->results[index]);
+}
+
+static void pin_gauges(Differentiation *state, const LoopPlan *plan) {
+    const Op *loop = plan->loop;
     const Region *body = loop_body(loop);
     const Op *yield = region_terminator(body);
     for (int i = 0; i < loop->result_count; i++) {
-        if (!map_has_pointer(&state->activity.constant, loop->results[i])) continue;
+        if (!is_final(state, plan, i)) continue;
         Value *final = recomputed(state, loop->results[i]);
         map_set_pointer(&state->values, body->arguments[i + loop_shift(loop)], final);
         map_set_pointer(&state->values, yield->operands[i], final);
@@ -385,15 +399,14 @@ static void pin_gauges(Differentiation *state, const Op *loop) {
 }
 
 /// Whether all that the op makes is pinned: then it is not computed again. A branch may have other results besides.
-static bool is_pinned(const Differentiation *state, const Op *loop, const Op *op) {
-    const Op *yield = region_terminator(loop_body(loop));
+static bool is_pinned(const Differentiation *state, const LoopPlan *plan, const Op *op) {
+    const Op *loop = plan->loop, *yield = region_terminator(loop_body(loop));
     int pinned = 0;
     for (int r = 0; r < op->result_count; r++) {
-        bool is_final = false;
-        for (int i = 0; i < loop->result_count && !is_final; i++)
-            is_final = yield->operands[i] == op->results[r] &&
-                       map_has_pointer(&state->activity.constant, loop->results[i]);
-        pinned += is_final;
+        bool is_last = false;
+        for (int i = 0; i < loop->result_count && !is_last; i++)
+            is_last = yield->operands[i] == op->results[r] && is_final(state, plan, i);
+        pinned += is_last;
     }
     return pinned > 0 && pinned == op->result_count;
 }
@@ -411,14 +424,15 @@ static void forget_states(Differentiation *state, const Op *loop) {
     }
 }
 
-static void recompute_body(Differentiation *state, const Op *loop) {
-    pin_gauges(state, loop);
+static void recompute_body(Differentiation *state, const LoopPlan *plan) {
+    pin_gauges(state, plan);
+    const Op *loop = plan->loop;
     const Region *body = loop_body(loop);
     const Op *terminator = region_terminator(body);
     for (const Op *op = body->first; op && op != terminator; op = op->next) {
-        if (is_pinned(state, loop, op)) continue;
+        if (is_pinned(state, plan, op)) continue;
         op_clone(&state->builder, op, &state->values);
-        if (op->result_count > 1) pin_gauges(state, loop);  // of a branch, among others
+        if (op->result_count > 1) pin_gauges(state, plan);  // of a branch, among others
     }
 }
 
@@ -533,7 +547,7 @@ static void sweep_loop(Differentiation *state, const Op *loop) {
     else
         forget_states(state, loop);
     if (!plan.is_while) map_set_pointer(&state->values, loop->regions[0]->arguments[0], iv);
-    recompute_body(state, loop);
+    recompute_body(state, &plan);
     for (int i = 0; i < loop->result_count; i++) {
         if (plan.roles[i] == ROLE_STATE) adjoint_add(state, from_yield->operands[i], arguments[i]);
         Value *whole = map_get_pointer(&outer->adjoints, loop->results[i]);
@@ -629,6 +643,7 @@ static void sweep_region(Differentiation *state, const Region *region) {
 void adjoint_sweep(Differentiation *state) {
     AdjointFrame frame;
     state->sweep.frame = NULL;
+    state->sweep.extremes = map_new(state->arena);
     frame_push(state, &frame);
     state->builder = (Builder){.function = state->backward, .region = state->backward->body};
     recompute_region(state, state->primal->body);

@@ -15,6 +15,7 @@
 #include "autodiff/sweep/adjoint_dot.h"
 #include "autodiff/sweep/adjoint_given.h"
 #include "autodiff/sweep/adjoint_reduce.h"
+#include "autodiff/sweep/extremes.h"
 #include "autodiff/sweep/rule_parts.h"
 #include "autodiff/tape/load_tape.h"
 
@@ -569,6 +570,10 @@ void adjoint_rule(Differentiation *state, const Op *op, Value *const *gradients)
     case OP_TOPK: rule_sort(state, op, gradients[0]); return;
     case OP_MAX:
     case OP_MIN: rule_extremum(state, op, gradients); return;
+    case OP_MAXIMUM:
+    case OP_MINIMUM:
+        if (running_extreme_rule(state, op, gradients[0])) return;
+        break;
     case OP_REDUCE: rule_reduce(state, op, gradients); return;
     case OP_CUMPROD:
     case OP_ASSOCIATIVE_SCAN: rule_scan(state, op, gradients); return;

@@ -148,7 +148,7 @@ def test_it_is_loaded(name: str, tmp_path: Path) -> None:
 def test_an_upstream_gradient_is_read_where_it_counts(tmp_path: Path) -> None:
     """What is 0 in the output is neither read of it nor of its gradient."""
     kernel, _ = written(tmp_path, *LOADED["below the diagonal"])
-    masks = re.findall(r"tl\.(?:load|store)\(.*mask=([^,)]*)", kernel)
+    masks = re.findall(r"[ (]mask=(\w+)", kernel)
     assert len(masks) == 3
     assert set(masks) <= {masks[0], "stored"}  # zeros beside the gradient are stored, too
 

@@ -1,0 +1,143 @@
+"""Largest and smallest elements that loops find: no state of an iteration is kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emitted.plan import proved_module, tad
+from tests.support.worker import Worker
+from tests.triton.interpret import call_function
+
+HEAD = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
+    b = tl.program_id(0)
+    n = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    best = tl.full([BLOCK], {first}, tl.float32)
+    for m in range(M):
+        x = tl.load(x_ptr + (b * M + m) * N + n, mask=n < N, other=0.0){term}
+        best = {best}
+    tl.store(y_ptr + b * N + n, best{last}, mask=n < N)
+
+
+def run(x):
+    B, M, N = x.shape
+    y = torch.empty(B, N)
+    k[(B, triton.cdiv(N, 4))](x, y, M, N, BLOCK=4)
+    return y
+"""
+LARGEST = {"first": "-float('inf')", "term": "", "best": "tl.maximum(best, x)", "last": ""}
+# What a person would write: the largest is found, and the element that it is has the gradient.
+KERNEL = """
+        inside = x == best
+        dx = tl.where(inside, dbest, 0.0)
+        tl.store(dx_ptr + x_offset + n, dx, mask=mask)
+        dbest = tl.where(inside, 0.0, dbest)
+"""
+
+
+@pytest.mark.parametrize("is_least", [False, True])
+def test_an_extreme_of_a_loop(is_least: bool, tmp_path: Path, interpreter: Worker) -> None:
+    parts = dict(LARGEST)
+    if is_least:
+        parts |= {"first": "float('inf')", "best": "tl.minimum(x, best)"}
+    text = proved_module(
+        tmp_path,
+        HEAD.format(**{**parts, "last": " * 3"})
+        .replace("n < N", "mask")
+        .replace("    best = tl.full", "    mask = n < N\n    best = tl.full", 1),
+    )
+    assert "tape" not in text
+    assert KERNEL.strip("\n") in text
+    random = np.random.default_rng(7)
+    x = random.permutation(2 * 5 * 6).reshape(2, 5, 6).astype(float)
+    upstream = random.uniform(-1, 1, (2, 6))
+    found = call_function(
+        text, "run", [x], wrt=[0], grad_outputs=[upstream], worker=interpreter
+    ).gradients
+    at = (x.argmin if is_least else x.argmax)(axis=1)
+    want = np.where(np.arange(5)[None, :, None] == at[:, None], 3 * upstream[:, None], 0)
+    np.testing.assert_allclose(found[0], want, rtol=1e-6)
+
+
+def test_one_of_several_that_are_largest_has_the_gradient(
+    tmp_path: Path, interpreter: Worker
+) -> None:
+    """Zeros behind a ReLU are alike: what they get together is the upstream gradient."""
+    text = proved_module(tmp_path, HEAD.format(**LARGEST))
+    x, upstream = np.zeros((2, 5, 6)), np.random.default_rng(7).uniform(-1, 1, (2, 6))
+    found = call_function(
+        text, "run", [x], wrt=[0], grad_outputs=[upstream], worker=interpreter
+    ).gradients
+    np.testing.assert_allclose(found[0].sum(1), upstream, rtol=1e-6)
+
+
+STATES = {
+    # two loops may round it in two ways
+    "computed": {"term": " * 0.1 + 0.7"},
+    "the running value is read": {"best": "tl.maximum(best, x) + best * 0.5"},
+    "both of them": {"best": "tl.minimum(tl.maximum(best, x), 3.0 * x)"},
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_other_loops_keep_their_states(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "k.py"
+    path.write_text(HEAD.format(**{**LARGEST, "first": "0.0", **STATES[name]}))
+    assert "best_tape" in tad("--backward", "--no-proof", path).stdout
+
+
+POOL = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x_ptr, y_ptr, H, W, OH, OW, n, K: tl.constexpr, S: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    ow = i % OW
+    oh = i // OW % OH
+    plane = i // (OW * OH)
+    best = tl.full([BLOCK], -float("inf"), tl.float32)
+    for kh in tl.static_range(K):
+        for kw in tl.static_range(K):
+            h, w = oh * S + kh, ow * S + kw
+            ok = (i < n) & (h < H) & (w < W)
+            x = tl.load(x_ptr + (plane * H + h) * W + w, mask=ok, other=-float("inf"))
+            best = tl.maximum(best, x)
+    tl.store(y_ptr + i, best, mask=i < n)
+
+
+def run(x, K, S):
+    N, H, W = x.shape
+    OH, OW = (H - K) // S + 1, (W - K) // S + 1
+    y = torch.empty(N, OH, OW)
+    n = y.numel()
+    k[(triton.cdiv(n, 16),)](x, y, H, W, OH, OW, n, K=K, S=S, BLOCK=16)
+    return y
+"""
+
+
+def test_loops_within_loops_find_one_extreme(tmp_path: Path, interpreter: Worker) -> None:
+    """A window is gone through twice, whatever its size is: once for the largest, once for the gradient."""
+    text = proved_module(tmp_path, POOL)
+    kernel = text[text.index("def k_backward") : text.index("class ")]
+    assert kernel.count("static_range(K)") == 4
+    random = np.random.default_rng(7)
+    x = random.permutation(2 * 7 * 7).reshape(2, 7, 7).astype(float)
+    upstream, want = random.uniform(-1, 1, (2, 3, 3)), np.zeros((2, 7, 7))
+    for plane, row, column in np.ndindex(2, 3, 3):
+        window = x[plane, 2 * row : 2 * row + 3, 2 * column : 2 * column + 3]
+        h, w = np.unravel_index(window.argmax(), window.shape)
+        want[plane, 2 * row + h, 2 * column + w] += upstream[plane, row, column]
+    found = call_function(
+        text, "run", [x, 3, 2], wrt=[0], grad_outputs=[upstream], worker=interpreter
+    ).gradients
+    np.testing.assert_allclose(found[0], want, rtol=1e-6)

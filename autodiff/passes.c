@@ -9,6 +9,7 @@
 #include "analysis/launches/launch_joined.h"
 #include "autodiff/arguments.h"
 #include "autodiff/atomics/one_element.h"
+#include "autodiff/atomics/rare_terms.h"
 #include "autodiff/blocks/digit_loops.h"
 #include "autodiff/blocks/whole_rows.h"
 #include "autodiff/digits/quotients.h"
@@ -281,6 +282,7 @@ static void pass_transpose_tiles(Differentiation *state) {
 
 static void pass_tidy(Differentiation *state) {
     function_tidy(state->backward);
+    atomics_leave_out_zeros(state);
     function_hoist(state->backward);
     function_clean(state->backward);
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -130,6 +131,7 @@ def test_loops_within_loops_find_one_extreme(tmp_path: Path, interpreter: Worker
     text = proved_module(tmp_path, POOL)
     kernel = text[text.index("def k_backward") : text.index("class ")]
     assert kernel.count("static_range(K)") == 4
+    assert re.search(r"tl\.atomic_add\(.*, dbest, mask=.* & inside", kernel)  # of nine elements one
     random = np.random.default_rng(7)
     x = random.permutation(2 * 7 * 7).reshape(2, 7, 7).astype(float)
     upstream, want = random.uniform(-1, 1, (2, 3, 3)), np.zeros((2, 7, 7))

@@ -446,6 +446,7 @@ static Value *sum_in_loops(Ordering *ordering, Op *loop, Builder *inside, const 
                                          : compute_number(ordering, inside),
           *carried;
     *mask = build_binary(inside, OP_LT, first, build_poly(inside, ordering->end));
+    if (ordering->is_windowed) *mask = windows_have(ordering, inside, *mask);
     Builder inner = *inside;
     Value *sum = open_sums(ordering, &inner, &carried);
     if (ordering->tap_count || ordering->is_windowed) within = digits_within(ordering, &inner);

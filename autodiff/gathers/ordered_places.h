@@ -23,7 +23,9 @@ typedef struct OrderedPlace {
     const Poly *
         stride;  // of windows (windows.h): of the axis of the input that the digit moves along, by `step` each
     const Poly *step;
-    int axis;  // of a tap: the place whose window it is in
+    const Poly *
+        reach;  // elements that windows have along the axis, where masks do not end them: behind these there may be none; or NULL
+    int axis;   // of a tap: the place whose window it is in
     Value *
         begin;  // of a window: the number along the axis that it begins at, of which the digit is a quotient
 } OrderedPlace;

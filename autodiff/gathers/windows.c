@@ -277,7 +277,8 @@ bool windows_take_bounds(Ordering *ordering) {
             const Poly *reach = reach_of(ordering, i);
             if (!reach) return false;
             is_open = true;
-            length = poly_print(arena, poly_add(arena, reach, poly_constant(arena, 1)));
+            place->reach = poly_add(arena, reach, poly_constant(arena, 1));
+            length = poly_print(arena, place->reach);
         }
         check.ranges[check.range_count++] =
             arena_printf(arena, "(%s, %s)", poly_print(arena, place->stride), length);
@@ -294,6 +295,16 @@ bool windows_take_bounds(Ordering *ordering) {
 }
 
 /* ---- the digits ---- */
+
+Value *windows_have(const Ordering *ordering, Builder *b, Value *mask) {
+    for (int i = 0; i + 1 < ordering->count; i++) {
+        const OrderedPlace *place = &ordering->places[i];
+        if (!place->reach) continue;
+        Value *within = build_binary(b, OP_LT, place->digit, build_poly(b, place->reach));
+        mask = build_binary(b, OP_AND, mask, within);
+    }
+    return mask;
+}
 
 void windows_compute_digits(Ordering *ordering, Builder *b, Map *taps) {
     for (int i = 0; i + 1 < ordering->count; i++) {

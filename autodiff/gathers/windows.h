@@ -12,6 +12,9 @@ bool places_find_windows(Ordering *ordering);
 /// Where masks keep each element of a window within its axis, what they say of it goes from `terms`. Of axes that they leave open the
 /// Function is to check that windows end where a row does (`check`). False where that is not known.
 bool windows_take_bounds(Ordering *ordering);
+/// The mask, of elements alone that some window has along each axis: of others nobody knows whether the input has them. To be called while the
+/// digits are an element's own numbers along each axis.
+Value *windows_have(const Ordering *ordering, Builder *b, Value *mask);
 /// Where a window begins of which an element is the tap that the loops are at: the digits, of the element's numbers along each axis.
 void windows_compute_digits(Ordering *ordering, Builder *b, Map *taps);
 /// Whether all numbers of the output are those of whole windows.

@@ -134,3 +134,11 @@ def test_who_launches_by_himself_is_told(wrapper: str, said: str, tmp_path: Path
     source.write_text(HEAD + SUMMED.format(pad="", mask="m") + RUN.format(shape=shape, **PLAIN))
     text = tad("--backward", "--no-proof", "--wrapper", wrapper, source).stdout
     assert "elements = " in text and said in text
+
+
+def test_elements_behind_the_windows_are_left_alone(tmp_path: Path) -> None:
+    """Where no mask ends a row, nobody knows whether the input has what lies between its windows and the next row."""
+    text = text_of(tmp_path, False, False)
+    assert re.search(r"< OW \* S \+ K - S|< OW \* S \+ \(K - S\)|< offset", text)
+    kernel = text[text.index("def k_backward") : text.index("class ")]
+    assert kernel.count("OH * S") == 1 and kernel.count("OW * S") == 1

@@ -69,6 +69,19 @@ static bool is_by_elements(const Op *op) {
            op->code == OP_CAST || op->code == OP_LOAD;
 }
 
+/// Those of a tile with one more axis. False where it is not known which.
+static bool shift_axes(const Op *op, unsigned *axes) {
+    int64_t axis;
+    if (op->code != OP_EXPAND_DIMS || op->operand_count < 2 ||
+        !value_is_int(op->operands[1], &axis))
+        return false;
+    if (axis < 0) axis += op->results[0]->type.rank;
+    if (axis < 0 || axis >= op->results[0]->type.rank) return false;
+    unsigned below = *axes & ((1U << axis) - 1);
+    *axes = below | (*axes & ~below) << 1;
+    return true;
+}
+
 static bool visit_op(void *context, Op *op) {
     SpreadUses *search = context;
     if (op->code == OP_YIELD) return true;
@@ -79,7 +92,7 @@ static bool visit_op(void *context, Op *op) {
     unsigned own = axes_that_spread(op), any = axes_of_all(search, op);
     if (own) add_axes_to(search, op->results[0], own | axes_of(search, op->operands[0]));
     if (own || !any || op->code == OP_BROADCAST_TO) return true;
-    if (is_by_elements(op) && op->result_count == 1)
+    if (op->result_count == 1 && (is_by_elements(op) || shift_axes(op, &any)))
         add_axes_to(search, op->results[0], any);
     else
         search->is_seen |= (op_rows[op->code].effects & EFFECT_ORDERED) == 0;

@@ -330,3 +330,28 @@ def test_programs_that_share_under_one_value_of_the_flag_are_added(tmp_path: Pat
     )
     module, _ = backward(tmp_path, text, "--no-proof")
     assert "tl.atomic_add(dx" in module
+
+
+ONE_MASK_OR_ALL = """import triton
+import triton.language as tl
+
+
+@triton.jit
+def padded(x, y, D: tl.constexpr, P: tl.constexpr, R: tl.constexpr):
+    d = tl.arange(0, P)
+    if P != D:
+        mask = d < D
+    else:
+        mask = tl.full((1,), 1, tl.int1)
+    at = tl.arange(0, R)[:, None] * D + d[None, :]
+    v = tl.load(x + at, mask=mask[None, :], other=0.0)
+    tl.store(y + d, tl.sum(v * v, axis=0), mask=mask)
+"""
+
+
+def test_a_mask_of_one_lane_or_all_keeps_one_text(tmp_path: Path) -> None:
+    """Nothing sums the mask: what follows is not written once for each shape."""
+    source = tmp_path / "padded.py"
+    source.write_text(ONE_MASK_OR_ALL)
+    text = tad("--backward", source, "--no-proof", "--wrapper", "none").stdout
+    assert text.count("tl.store(dx") == 1, text

@@ -14,7 +14,6 @@
 #include "autodiff/function/decorator_text.h"
 #include "autodiff/function/descriptor_text.h"
 #include "autodiff/function/grid_text.h"
-#include "autodiff/function/scalar_text.h"
 #include "autodiff/function/stored_text.h"
 #include "autodiff/function/tape_text.h"
 #include "autodiff/function_variants.h"
@@ -219,7 +218,7 @@ static bool needs_no_more(const Backward *own, const Backward *other) {
         int known = launch_index(&other->whole, argument->name);
         bool is_of_launch = argument->use == ARGUMENT_STAGES ||
                             argument->use == ARGUMENT_PROGRAMS ||
-                            argument->use == ARGUMENT_TOGETHER;
+                            argument->use == ARGUMENT_TOGETHER || argument->use == ARGUMENT_PARTS;
         if (is_of_launch) continue;
         if (known < 0 || other->whole.arguments[known].use != argument->use) return false;
         bool may_be_none = other->whole.arguments[known].is_optional;

@@ -29,6 +29,7 @@
 #include "autodiff/schedule/tile_orders.h"
 #include "autodiff/state/saved_parameters.h"
 #include "autodiff/tape/tape.h"
+#include "autodiff/together/block_parts.h"
 #include "autodiff/together/iterations.h"
 #include "autodiff/together/side_by_side.h"
 #include "autodiff/together/sliced_grid.h"
@@ -120,6 +121,14 @@ static void join_programs(Differentiation *state, const Kernel *kernel, Backward
                 launch->arguments[i] = alone.arguments[k];
 }
 
+/// Whether the launch goes on with scratch of an earlier one, which a tuner has chosen the blocks of.
+static bool follows_tuner(const Differentiation *state, const Kernel *kernel,
+                          const BackwardLaunch *launch) {
+    bool is_tuned = kernel->definition->is_autotuned && !kernel->definition->has_heuristics &&
+                    state->options && !state->options->is_untuned;
+    return is_tuned && state->parts.part.kind == PART_REDUCTION && launch_reads_scratch(launch);
+}
+
 static void variant_describe(Differentiation *state, const Kernel *kernel, Variant *variant) {
     Backward *result = &variant->result;
     variant->backward = state->backward;
@@ -143,12 +152,14 @@ static void variant_describe(Differentiation *state, const Kernel *kernel, Varia
     tile_size_describe(state->arena, state->backward, &variant->launch);
     stages_describe(state->backward, &variant->launch);
     same_gradients_describe(state->arena, state->backward, &variant->launch);
+    variant->launch.follows_tuner = follows_tuner(state, kernel, &variant->launch);
     blocks_look(state, &variant->launch);
     variant->launch.row = state->parts.row;
     if (part_goes_through_rows(&state->parts.part))
         variant->launch.row.sums = carried_tiles(state->backward);
     programs_follow_rows(state->backward, &variant->launch);
     join_programs(state, kernel, &variant->launch);
+    blocks_take_parts(state, &variant->launch);
     function_branch_masks(state->backward);
     result->status = BACKWARD_DERIVED;
 }

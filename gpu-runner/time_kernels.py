@@ -159,7 +159,8 @@ class Timer:
         said = {
             name: int(own[name]) for name in ("num_warps", "num_stages", "widest") if name in own
         }
-        loop = own.get("loop")
+        parts = own.get("parts")
+        loop = own.get("loop") or parts
         if loop:
             counts = {
                 name: tuple(map(int, loop[name]))
@@ -169,7 +170,11 @@ class Timer:
             size, warps, stages = self.helpers["_loop_tile"](
                 int(loop["size"]), self.tensors(loop), **counts, **said
             )
-            return {loop["name"]: size}, grid, {"num_warps": warps, "num_stages": stages}
+            sizes = {} if loop is parts else {loop["name"]: size}
+            if parts:
+                rows = size if loop is parts else int(parts["part"])
+                sizes[parts["name"]] = int(parts["size"]) // rows
+            return sizes, grid, {"num_warps": warps, "num_stages": stages}
         row = own.get("row")
         if row:
             given = int(row["size"]), int(row["length"]), *self.tensors(row)

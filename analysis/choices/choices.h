@@ -39,6 +39,9 @@ int choose_byte_warps(double elements, int narrowest, int widest, int warps);
 #define SUM_WARPS 8
 #define MANY_SUMS 4
 
+/// Beside a tile of its own, a loop of several products takes so many rows of the forward's block at a time, if that has more.
+#define ROWS_OF_A_PART 64
+
 typedef struct RowSizes {
     int64_t size, length;  // the forward's block, and elements of a row
     int64_t lanes;         // elements of the tile for each of the block

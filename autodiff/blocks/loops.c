@@ -1,7 +1,9 @@
-// A kernel whose loops compute several products in; the one of its blocks that is free, with what products and loads of it take, out.
+// A kernel whose loops compute several products in; the one of its blocks that is free, or that they may take in parts, with what products
+// and loads of it take, out.
 #include <string.h>
 
 #include "autodiff/blocks/origins.h"
+#include "autodiff/products/loop_parts.h"
 
 enum { FEWEST_PRODUCTS = 2 };
 
@@ -171,25 +173,41 @@ static bool is_in_scratch(const BackwardLaunch *launch, const char *name) {
     return false;
 }
 
+/// Whether programs share out the blocks of that size; NULL: of any.
+static bool has_owners(const Blocks *blocks, const Value *symbol) {
+    for (LIST_EACH(int, i, blocks->origins)) {
+        const Origin *origin = &blocks->origins.items[i];
+        if (origin->kind == ORIGIN_OWNERS && (!symbol || origin->symbol == symbol)) return true;
+    }
+    return false;
+}
+
 void loops_describe(Blocks *blocks, BackwardLaunch *launch) {
     LoopTileSearch search = {
         .blocks = blocks, .launch = launch, .fits = launch_is_repeatable(launch, true)};
     if (launch->has_tiles || !search.fits) return;
     region_walk(blocks->function->body, visit, &search);
     find_loop(&search);
-    LaunchBlock *block = search.loop ? find_block(&search, launch) : NULL;
-    if (!block || is_in_scratch(launch, block->of)) return;
+    if (!search.loop) return;
+    Value *parted = loop_block_in_parts(blocks->arena, search.loop->parent);
+    LaunchBlock *in_parts = parted ? launch_block_of(blocks, launch, parted) : NULL,
+                *block = find_block(&search, launch);
+    bool is_free = block && !is_in_scratch(launch, block->of) && !launch->follows_tuner;
+    if (!is_free) {
+        block = in_parts;
+        search.symbol = parted;
+    }
+    if (!block) return;
     LoopTile *tile = ARENA_NEW(blocks->arena, LoopTile);
     *tile = (LoopTile){.kept = count_loads(&search, false), .loaded = count_loads(&search, true)};
     tile->products = count_products(&search, &tile->rows);
-    for (LIST_EACH(int, i, blocks->origins))
-        tile->is_owned |= blocks->origins.items[i].symbol == search.symbol &&
-                          blocks->origins.items[i].kind == ORIGIN_OWNERS;
+    tile->is_owned = has_owners(blocks, is_free ? search.symbol : NULL);
     if (tile->is_owned && strcmp(tile->rows, "0") == 0) tile->rows = count_loaded_rows(&search);
     list_tensors(&search, tile);
     if (!search.fits) return;
     launch->loop = tile;
     launch->is_precise = search.is_precise;
-    block->role = BLOCK_LOOP;
+    block->role = is_free ? BLOCK_LOOP : BLOCK_PARTS;
     block->axis = -1;
+    if (in_parts && in_parts != block) in_parts->role = BLOCK_PARTS;
 }

@@ -8,7 +8,6 @@
 #include "autodiff/function/descriptor_text.h"
 #include "autodiff/function/grid_text.h"
 #include "autodiff/function/part_text.h"
-#include "autodiff/function/scalar_text.h"
 #include "autodiff/function/stored_text.h"
 #include "autodiff/function/tape_text.h"
 #include "autodiff/function/warps_text.h"

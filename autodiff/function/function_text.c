@@ -11,7 +11,6 @@
 #include "autodiff/function/forward_text.h"
 #include "autodiff/function/grid_text.h"
 #include "autodiff/function/part_text.h"
-#include "autodiff/function/scalar_text.h"
 #include "autodiff/function/stored_text.h"
 #include "autodiff/function/tape_text.h"
 #include "autodiff/function/warps_text.h"
@@ -272,6 +271,12 @@ static void class_buffers(Arena *arena, Buffer *out, const LaunchPlan *plan, con
 /// How a kernel is launched: what a tuner chose, what the user has passed, its warps and stages. `tiles`: those of its own, or NULL.
 static void list_options(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
                          const TileNames *tiles, int indent, Texts *call) {
+    if (tiles && tiles->tuned) {
+        LIST_PUSH(arena, call,
+                  arena_printf(arena, "**{**%s, \"num_warps\": %s, \"num_stages\": %s}",
+                               tiles->tuned, tiles->warps, tiles->stages));
+        return;
+    }
     if (launch->is_tuned_before)
         LIST_PUSH(arena, call,
                   arena_printf(arena, "**_tuned(%s)", plan->backward->launches[0].kernel));
@@ -337,6 +342,11 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
         if (argument->use == ARGUMENT_TOGETHER) {
             if (has_tiles)
                 LIST_PUSH(arena, &call, arena_printf(arena, "%s=%s", argument->name, tiles.block));
+            continue;
+        }
+        if (argument->use == ARGUMENT_PARTS) {
+            if (has_tiles)
+                LIST_PUSH(arena, &call, arena_printf(arena, "%s=%s", argument->name, tiles.parts));
             continue;
         }
         if (argument->use == ARGUMENT_STAGES) {

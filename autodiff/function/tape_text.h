@@ -17,4 +17,12 @@ const char *tape_statements(Arena *arena, const LaunchPlan *plan, const char *gr
 /// Statements of the class's forward, in front of the launch, behind which the grid is a tuple of numbers; "" where nothing is stored.
 const char *saved_rows_text(Arena *arena, const LaunchPlan *plan);
 
+/// What an emitted kernel's buffers for gradients of scalars have to be, as lines of comment.
+const char *scalar_comment(Arena *arena, const BackwardLaunch *launch);
+/// Statements of a Function's forward that make numbers of scalars which may be tensors; empty where none has a gradient.
+const char *scalar_forms_text(Arena *arena, const LaunchPlan *plan);
+/// Python of how the gradient of a scalar has to look, in the Function's backward.
+const char *scalar_form(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
+                        const BackwardArgument *argument);
+
 #endif

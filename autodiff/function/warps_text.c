@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "autodiff/emit/call_lines.h"
+#include "autodiff/function/loop_text.h"
 #include "autodiff/function/stored_text.h"
 
 enum {
@@ -115,8 +116,7 @@ const char *warps_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunc
     return call_lines_before(arena, head, items.items, items.count, indent, 1);
 }
 
-/// Each whole word of a text that is `word`, as `by`.
-static const char *with_word(Arena *arena, const char *text, const char *word, const char *by) {
+const char *text_with_word(Arena *arena, const char *text, const char *word, const char *by) {
     Buffer out = buffer_new(arena);
     size_t size = strlen(word);
     for (const char *at = text; *at;) {
@@ -139,9 +139,10 @@ const char *stages_text(Arena *arena, const LaunchPlan *plan, const BackwardLaun
     bool is_own = (launch->flat_end || launch->together_iterates) &&
                   tiles_are_own(arena, plan, launch, &names);
     LIST_PUSH(arena, &items,
-              !is_own            ? launch->tile
-              : launch->flat_end ? with_word(arena, launch->tile, launch->flat_lanes, names.block)
-                                 : arena_printf(arena, "%s * %s", names.block, launch->tile));
+              !is_own ? launch->tile
+              : launch->flat_end
+                  ? text_with_word(arena, launch->tile, launch->flat_lanes, names.block)
+                  : arena_printf(arena, "%s * %s", names.block, launch->tile));
     for (int i = 0; i < launch->stage_count; i++) LIST_PUSH(arena, &items, launch->stages[i]);
     return call_lines_before(arena, arena_printf(arena, "%s=_stages", name), items.items,
                              items.count, indent, 1);
@@ -200,8 +201,8 @@ static const char *own_turns(Arena *arena, const LaunchPlan *plan, const Backwar
                              const char *turns) {
     TileNames names;
     if (!launch->flat_end || !tiles_are_own(arena, plan, launch, &names)) return NULL;
-    turns = with_word(arena, turns, launch->flat_lanes, names.block);
-    return with_word(arena, turns, "grid.0", arena_printf(arena, "%s[0]", names.grid));
+    turns = text_with_word(arena, turns, launch->flat_lanes, names.block);
+    return text_with_word(arena, turns, "grid.0", arena_printf(arena, "%s[0]", names.grid));
 }
 
 const char *slices_statements(Arena *arena, const LaunchPlan *plan) {
@@ -246,54 +247,12 @@ const char *slices_statements(Arena *arena, const LaunchPlan *plan) {
 
 /* ---- tiles of products ---- */
 
-static const LaunchBlock *block_of_role(const BackwardLaunch *launch, BlockRole role) {
-    for (int i = 0; i < launch->block_count; i++)
-        if (launch->blocks[i].role == role) return &launch->blocks[i];
-    return NULL;
-}
-
-/// Whether the Function has all names of a text that are parameters of the forward.
-static bool has_names(const LaunchPlan *plan, const char *text) {
-    for (const char *at = text; *at;) {
-        size_t size = 0;
-        while (byte_is_word(at[size])) size++;
-        int parameter = size ? parameter_find(plan->kernel, (Str){at, size}) : -1;
-        if (parameter >= 0 && !plan_has(plan, parameter)) return false;
-        at += size ? size : 1;
-    }
-    return true;
-}
-
-static bool has_all_names(const LaunchPlan *plan, const char *const *texts, int count) {
-    for (int i = 0; i < count; i++)
-        if (!has_names(plan, texts[i])) return false;
-    return true;
-}
-
-static bool loop_is_own(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
-                        TileNames *names) {
-    const LoopTile *loop = launch->loop;
-    const LaunchBlock *block = block_of_role(launch, BLOCK_LOOP);
-    const char *const texts[] = {block->of,           loop->rows,       loop->products.fixed,
-                                 loop->products.each, loop->kept.fixed, loop->kept.each,
-                                 loop->loaded.fixed,  loop->loaded.each};
-    if (!has_all_names(plan, texts, sizeof texts / sizeof *texts) ||
-        !has_all_names(plan, block->limits, block->limit_count) ||
-        !has_all_names(plan, loop->tensors, loop->tensor_count))
-        return false;
-    *names = (TileNames){.grid = arena_printf(arena, "%s.grid", plan->ctx),
-                         .tile = plan_name(arena, plan, "tile"),
-                         .warps = plan_name(arena, plan, "warps"),
-                         .stages = plan_name(arena, plan, "stages")};
-    return true;
-}
-
 static bool stream_is_own(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
                           TileNames *names) {
-    const LaunchBlock *block = block_of_role(launch, BLOCK_STREAM);
-    if (!has_names(plan, block->of) || !has_names(plan, block->extent) ||
-        !has_names(plan, launch->stream) ||
-        !has_all_names(plan, block->tensors, block->tensor_count))
+    const LaunchBlock *block = launch_block_with(launch, BLOCK_STREAM);
+    if (!plan_has_names(plan, block->of) || !plan_has_names(plan, block->extent) ||
+        !plan_has_names(plan, launch->stream) ||
+        !plan_has_all_names(plan, block->tensors, block->tensor_count))
         return false;
     *names = (TileNames){.grid = arena_printf(arena, "%s.grid", plan->ctx),
                          .block = plan_name(arena, plan, "block"),
@@ -313,11 +272,11 @@ static const char *flat_name(Arena *arena, const LaunchPlan *plan, const Backwar
 
 static bool elements_are_own(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
                              TileNames *names) {
-    const LaunchBlock *block = block_of_role(launch, BLOCK_ELEMENTS);
-    if (!has_names(plan, block->of) || !has_names(plan, block->extent) ||
-        !has_names(plan, launch->elements) ||
+    const LaunchBlock *block = launch_block_with(launch, BLOCK_ELEMENTS);
+    if (!plan_has_names(plan, block->of) || !plan_has_names(plan, block->extent) ||
+        !plan_has_names(plan, launch->elements) ||
         (!launch->flat_end && all_tiles_are(arena, plan, launch, is_wide)) ||
-        !has_all_names(plan, block->tensors, block->tensor_count))
+        !plan_has_all_names(plan, block->tensors, block->tensor_count))
         return false;
     *names = (TileNames){.grid = flat_name(arena, plan, launch, "grid"),
                          .block = flat_name(arena, plan, launch, "block"),
@@ -328,10 +287,10 @@ static bool elements_are_own(Arena *arena, const LaunchPlan *plan, const Backwar
 /// Where a program of the forward may have so little to do that several are one.
 static bool together_is_own(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
                             TileNames *names) {
-    if (!launch->tile || !has_names(plan, launch->tile) ||
-        (launch->together_least ? !has_names(plan, launch->together_least)
+    if (!launch->tile || !plan_has_names(plan, launch->tile) ||
+        (launch->together_least ? !plan_has_names(plan, launch->together_least)
                                 : all_tiles_are(arena, plan, launch, is_wide)) ||
-        !has_all_names(plan, launch->loaded, launch->loaded_count))
+        !plan_has_all_names(plan, launch->loaded, launch->loaded_count))
         return false;
     *names =
         (TileNames){.grid = launch->together_iterates ? arena_printf(arena, "%s.grid", plan->ctx)
@@ -344,17 +303,17 @@ static bool together_is_own(Arena *arena, const LaunchPlan *plan, const Backward
 bool tiles_are_own(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
                    TileNames *names) {
     bool is_tuned = plan->kernel->is_autotuned || plan->kernel->has_heuristics;
-    if (is_tuned) return false;
-    if (launch->loop) return loop_is_own(arena, plan, launch, names);
+    if (is_tuned && !launch->follows_tuner) return false;
+    if (launch->loop) return loop_tile_is_own(arena, plan, launch, names);
     if (launch->stream) return stream_is_own(arena, plan, launch, names);
     if (launch->elements) return elements_are_own(arena, plan, launch, names);
     if (launch->has_together) return together_is_own(arena, plan, launch, names);
     if (!launch->has_tiles) return false;
     for (BlockRole role = BLOCK_ROWS; role <= BLOCK_TERMS; role++) {
-        const LaunchBlock *block = block_of_role(launch, role);
-        if (!has_names(plan, block->of) || !has_names(plan, block->extent)) return false;
+        const LaunchBlock *block = launch_block_with(launch, role);
+        if (!plan_has_names(plan, block->of) || !plan_has_names(plan, block->extent)) return false;
         for (int i = 0; i < block->tensor_count; i++)
-            if (!has_names(plan, block->tensors[i])) return false;
+            if (!plan_has_names(plan, block->tensors[i])) return false;
     }
     *names = (TileNames){
         .grid = plan_name(arena, plan, "grid"),
@@ -370,8 +329,8 @@ bool tiles_are_own(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *l
 bool turns_are_own(const LaunchPlan *plan, const BackwardLaunch *launch) {
     bool is_tuned = plan->kernel->is_autotuned || plan->kernel->has_heuristics;
     return launch->turns_end && !is_tuned && !launch->has_tiles &&
-           !plan->backward->single_axes[0] && has_names(plan, launch->turns_end) &&
-           has_names(plan, launch->turns_step);
+           !plan->backward->single_axes[0] && plan_has_names(plan, launch->turns_end) &&
+           plan_has_names(plan, launch->turns_step);
 }
 
 /// Axes of a grid as Python has them: `(0, 2)`.
@@ -423,7 +382,7 @@ const char *launched_grid_statement(Arena *arena, const LaunchPlan *plan, int nu
 /// `rows=(BLOCK_K, None, K, (a_ptr,))`: the forward's size, the axis of the grid, how many there are, and the tensors.
 static const char *role_text(Arena *arena, const BackwardLaunch *launch, BlockRole role,
                              const char *keyword) {
-    const LaunchBlock *block = block_of_role(launch, role);
+    const LaunchBlock *block = launch_block_with(launch, role);
     Buffer out = buffer_new(arena);
     buffer_printf(&out, "%s=(%s, ", keyword, block->of);
     if (block->axis < 0)
@@ -436,48 +395,10 @@ static const char *role_text(Arena *arena, const BackwardLaunch *launch, BlockRo
     return buffer_text(&out);
 }
 
-/// `(Q, K)`, also of one.
-static const char *tuple_text(Arena *arena, const char *const *items, int count) {
-    Buffer out = buffer_new(arena);
-    for (int i = 0; i < count; i++) buffer_printf(&out, "%s%s", i ? ", " : "", items[i]);
-    return arena_printf(arena, "(%s%s)", buffer_text(&out), count == 1 ? "," : "");
-}
-
-static const char *lanes_text(Arena *arena, const char *keyword, LaneCount count) {
-    return arena_printf(arena, "%s=(%s, %s)", keyword, count.fixed, count.each);
-}
-
-static const char *loop_statement(Arena *arena, const LaunchPlan *plan,
-                                  const BackwardLaunch *launch, const TileNames *names,
-                                  int indent) {
-    const LoopTile *loop = launch->loop;
-    const LaunchBlock *block = block_of_role(launch, BLOCK_LOOP);
-    Texts arguments = {0};
-    LIST_PUSH(arena, &arguments, block->of);
-    LIST_PUSH(arena, &arguments, tuple_text(arena, loop->tensors, loop->tensor_count));
-    LIST_PUSH(arena, &arguments, arena_printf(arena, "rows=%s", loop->rows));
-    LIST_PUSH(arena, &arguments, lanes_text(arena, "products", loop->products));
-    LIST_PUSH(arena, &arguments, lanes_text(arena, "kept", loop->kept));
-    LIST_PUSH(arena, &arguments, lanes_text(arena, "loaded", loop->loaded));
-    if (block->limit_count)
-        LIST_PUSH(arena, &arguments,
-                  arena_printf(arena, "divides=%s",
-                               tuple_text(arena, block->limits, block->limit_count)));
-    if (loop->is_owned) LIST_PUSH(arena, &arguments, "owned=True");
-    if (launch->is_precise) LIST_PUSH(arena, &arguments, "widest=2");
-    if (plan->has_options)
-        LIST_PUSH(arena, &arguments, arena_printf(arena, "**%s.options", plan->ctx));
-    const char *head =
-        arena_printf(arena, "%s, %s, %s = _loop_tile", names->tile, names->warps, names->stages);
-    return arena_printf(arena, "%*s# its own %s: elements, and more for each lane of it\n%*s%s\n",
-                        indent, "", block->name, indent, "",
-                        call_lines(arena, head, arguments.items, arguments.count, indent));
-}
-
 static const char *stream_statement(Arena *arena, const LaunchPlan *plan,
                                     const BackwardLaunch *launch, const TileNames *names,
                                     int indent) {
-    const LaunchBlock *block = block_of_role(launch, BLOCK_STREAM);
+    const LaunchBlock *block = launch_block_with(launch, BLOCK_STREAM);
     Texts arguments = {0};
     LIST_PUSH(arena, &arguments, block->of);
     LIST_PUSH(arena, &arguments, block->extent);
@@ -497,7 +418,7 @@ static const char *stream_statement(Arena *arena, const LaunchPlan *plan,
 static const char *elements_statement(Arena *arena, const LaunchPlan *plan,
                                       const BackwardLaunch *launch, const TileNames *names,
                                       int indent) {
-    const LaunchBlock *block = block_of_role(launch, BLOCK_ELEMENTS);
+    const LaunchBlock *block = launch_block_with(launch, BLOCK_ELEMENTS);
     Texts arguments = {0};
     const char *grid = arena_printf(arena, "%s.grid", plan->ctx);
     if (launch->has_flat_turns)
@@ -566,7 +487,7 @@ const char *tiles_statement(Arena *arena, const LaunchPlan *plan, const Backward
                             int indent) {
     TileNames names;
     if (!tiles_are_own(arena, plan, launch, &names)) return "";
-    if (launch->loop) return loop_statement(arena, plan, launch, &names, indent);
+    if (launch->loop) return loop_tile_statement(arena, plan, launch, &names, indent);
     if (launch->stream) return stream_statement(arena, plan, launch, &names, indent);
     if (launch->elements) return elements_statement(arena, plan, launch, &names, indent);
     if (launch->together_iterates) return iterations_statement(arena, plan, launch, &names, indent);
@@ -584,8 +505,8 @@ const char *tiles_statement(Arena *arena, const LaunchPlan *plan, const Backward
                      names.columns, names.terms, names.warps, names.stages);
     return arena_printf(
         arena, "%*s# own tiles: %s x %s sums a program, %s terms at a time\n%*s%s\n", indent, "",
-        block_of_role(launch, BLOCK_ROWS)->name, block_of_role(launch, BLOCK_COLUMNS)->name,
-        block_of_role(launch, BLOCK_TERMS)->name, indent, "",
+        launch_block_with(launch, BLOCK_ROWS)->name, launch_block_with(launch, BLOCK_COLUMNS)->name,
+        launch_block_with(launch, BLOCK_TERMS)->name, indent, "",
         call_lines(arena, head, arguments.items, arguments.count, indent));
 }
 
@@ -642,7 +563,7 @@ bool rows_are_own(const LaunchPlan *plan) {
     const LaunchPlan own = whole_rows_plan(plan);
     const BackwardLaunch *launch = whole_rows_launch(&own);
     int block = parameter_find(plan->kernel, str_from(launch->row.block));
-    return block >= 0 && plan->passed[block] && has_names(plan, launch->row.length);
+    return block >= 0 && plan->passed[block] && plan_has_names(plan, launch->row.length);
 }
 
 Texts whole_rows_leading(Arena *arena, const LaunchPlan *own) {

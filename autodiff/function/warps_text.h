@@ -33,7 +33,9 @@ const char *slices_statements(Arena *arena, const LaunchPlan *plan);
 /// The names that the Function's backward has for the grid and the tiles of a launch of its own.
 typedef struct TileNames {
     const char *grid, *rows, *columns, *terms, *warps, *stages,
-        *tile,  // of a loop, whose grid is the forward's
+        *tile,   // of a loop, whose grid is the forward's
+        *parts,  // how many a block is taken in; NULL: it is taken as a whole
+        *tuned,  // the configuration that a tuner took for the first launch; NULL: none
         *block;  // of a row, whose grid is the forward's, as its stages are; or how many programs are one
 } TileNames;
 
@@ -57,6 +59,9 @@ const char *options_text(Arena *arena, const LaunchPlan *plan, const BackwardLau
                          int indent);
 /// What the launch passes for its parameter `name`; NULL: it is none of the tiles' sizes.
 const char *tile_size_text(const BackwardLaunch *launch, const TileNames *names, const char *name);
+
+/// Each whole word of a text that is `word`, as `by`.
+const char *text_with_word(Arena *arena, const char *text, const char *word, const char *by);
 
 /* ---- rows that a block holds ---- */
 

@@ -265,6 +265,23 @@ bool plan_has(const LaunchPlan *plan, int parameter) {
     return plan->passed[parameter] || plan->saved[parameter];
 }
 
+bool plan_has_names(const LaunchPlan *plan, const char *text) {
+    for (const char *at = text; *at;) {
+        size_t size = 0;
+        while (byte_is_word(at[size])) size++;
+        int parameter = size ? parameter_find(plan->kernel, (Str){at, size}) : -1;
+        if (parameter >= 0 && !plan_has(plan, parameter)) return false;
+        at += size ? size : 1;
+    }
+    return true;
+}
+
+bool plan_has_all_names(const LaunchPlan *plan, const char *const *texts, int count) {
+    for (int i = 0; i < count; i++)
+        if (!plan_has_names(plan, texts[i])) return false;
+    return true;
+}
+
 /// What the Function makes is no launch's.
 static void plan_saved(Arena *arena, LaunchPlan *plan) {
     const FunctionDefinition *kernel = plan->kernel;

@@ -81,6 +81,9 @@ bool kernel_tunes(const FunctionDefinition *kernel, Str name);
 bool launch_is_plain(const Module *module, const LaunchPlan *plan, const BoundLaunch *bound);
 /// Whether the class's methods have a value of the parameter's name.
 bool plan_has(const LaunchPlan *plan, int parameter);
+/// Whether the Function has all parameters of the forward that a text names.
+bool plan_has_names(const LaunchPlan *plan, const char *text);
+bool plan_has_all_names(const LaunchPlan *plan, const char *const *texts, int count);
 /// Whether only Python can tell which parameters get which arguments: `**meta`, `*arguments`, `*x.stride(), 16`.
 bool launch_binds_late(Arena *arena, const Module *module, const LaunchSite *site);
 

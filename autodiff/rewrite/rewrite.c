@@ -715,6 +715,30 @@ Map function_count_uses(Arena *arena, const Function *function) {
     return uses;
 }
 
+typedef struct UnreadSearch {
+    Map uses;
+    OpList ops;
+    Arena *arena;
+} UnreadSearch;
+
+static bool visit_unread(void *context, Op *op) {
+    UnreadSearch *search = context;
+    bool is_read = op->result_count != 1 || op->region_count || !op_is_pure(op) ||
+                   map_has_pointer(&search->uses, op->results[0]);
+    if (!is_read) LIST_PUSH(search->arena, &search->ops, op);
+    return true;
+}
+
+void function_drop_unread(Function *function) {
+    UnreadSearch search = {.arena = function->arena};
+    do {
+        search.ops.count = 0;
+        search.uses = function_count_uses(function->arena, function);
+        region_walk(function->body, visit_unread, &search);
+        for (LIST_EACH(int, i, search.ops)) op_remove(search.ops.items[i]);
+    } while (search.ops.count);
+}
+
 void function_clean(Function *function) {
     for (int round = 0; round < 4; round++) {
         function_simplify(function);

@@ -48,6 +48,8 @@ bool value_is_of_parameters(const Value *value);
 void function_sink_addresses(Function *function);
 /// Drops ops, loop results and carried values that no store, atomic or ordered op needs.
 void function_drop_dead(Function *function);
+/// Drops pure ops that nobody reads, and nothing else: assertions stay.
+void function_drop_unread(Function *function);
 /// All of the above until nothing changes.
 void function_clean(Function *function);
 

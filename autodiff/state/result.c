@@ -9,6 +9,12 @@ int launch_index(const BackwardLaunch *launch, const char *name) {
     return -1;
 }
 
+const LaunchBlock *launch_block_with(const BackwardLaunch *launch, BlockRole role) {
+    for (int i = 0; i < launch->block_count; i++)
+        if (launch->blocks[i].role == role) return &launch->blocks[i];
+    return NULL;
+}
+
 bool launch_alone(const Backward *backward, const char *name) {
     int count = 0;
     for (int i = 0; i < backward->launch_count; i++)

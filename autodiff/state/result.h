@@ -65,6 +65,7 @@ typedef enum ArgumentUse {
     ARGUMENT_FILL,  // whether the kernel stores zeros beside the gradient `of`, all that is `filled`; the parameter has a default: no
     ARGUMENT_PROGRAMS,  // how many programs the forward has along `axis` of the grid
     ARGUMENT_TOGETHER,  // of how many of these a program does the work; the parameter has a default: one
+    ARGUMENT_PARTS,  // in how many parts a loop takes the forward's block `of`, which it divides; the parameter has a default: one
     ARGUMENT_PART_STRIDE,  // of a gradient `is_parts`, of the input `of`: elements from one sum to the next
 } ArgumentUse;
 
@@ -124,13 +125,14 @@ typedef struct BackwardArgument {
 
 /// What the blocks of a size are to the products of a kernel: a tile of rows and columns, summed over terms.
 /// BLOCK_LOOP: loops of several products go over it, and no other block is chosen. BLOCK_STREAM: loops go over rows in it, in a kernel
-/// without products. BLOCK_ELEMENTS: in such a kernel each program has one of it, along the axis whose elements lie side by side.
+/// without products. BLOCK_PARTS: loops of several products take it in parts (ARGUMENT_PARTS). BLOCK_ELEMENTS: in such a kernel each program has one of it, along the axis whose elements lie side by side.
 typedef enum BlockRole {
     BLOCK_OTHER,
     BLOCK_ROWS,
     BLOCK_COLUMNS,
     BLOCK_TERMS,
     BLOCK_LOOP,
+    BLOCK_PARTS,
     BLOCK_STREAM,
     BLOCK_ELEMENTS
 } BlockRole;
@@ -160,7 +162,8 @@ typedef struct LaneCount {
     const char *fixed, *each;
 } LaneCount;
 
-/// The loop of a kernel that computes several products in blocks of one free size, the others' sizes being the forward's.
+/// The loop of a kernel that computes several products in blocks of one free size, the others' sizes being the forward's. Where there is
+/// none, in parts of a block: then the tile is a part.
 typedef struct LoopTile {
     bool is_owned;     // the block is that of an owner, and the loop goes over other blocks
     const char *rows;  // of the products' results, other than the block's own, in Python
@@ -225,6 +228,9 @@ typedef struct BackwardLaunch {
     // slices along the first of these axes of the grid, one along the others
     WholeRow row;     // the kernel has no loop over blocks of a row; its `block` is NULL of others
     bool is_precise;  // a product says how precise it is: of float32, it may take no tensor cores
+    bool has_parts;   // loops take the block with the role BLOCK_PARTS in parts
+    bool
+        follows_tuner;  // the first launch is tuned: here its blocks stay, but for parts of them (ARGUMENT_PARTS), with warps and stages
     bool
         is_tuned_before;  // it runs in the configuration that the autotuner chose for the first launch
 } BackwardLaunch;
@@ -332,6 +338,8 @@ typedef struct Backward {
 
 /// Where an argument of that name stands among a launch's; -1: it has none.
 int launch_index(const BackwardLaunch *launch, const char *name);
+/// The first block of a launch that has the role; NULL.
+const LaunchBlock *launch_block_with(const BackwardLaunch *launch, BlockRole role);
 /// Whether one launch of a backward, and no more, has an argument of that name.
 bool launch_alone(const Backward *backward, const char *name);
 

@@ -191,6 +191,6 @@ void iterations_side_by_side(Differentiation *state, BackwardLaunch *launch) {
     for (int i = 0; i < loop->result_count; i++) widen_sum(&values, &readers, loop, i);
     members_widen(&values, body);
     for (int i = 0; i < loop->result_count; i++) mask_terms(&values, &sums[i]);
-    function_drop_dead(backward);  // what the sums began with
+    function_drop_unread(backward);  // what the sums began with
     launch->has_together = launch->together_iterates = true;
 }

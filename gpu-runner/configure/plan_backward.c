@@ -344,7 +344,11 @@ static void put_own(const BackwardPlan *plan, const Json *launch, Json *json, Er
                  block_json(plan, arguments, str_dup(plan->arena, tiles->keys[i]), tiles->items[i],
                             error));
     }
-    Json *loop = json_get(own, "loop");
+    Json *loop = json_get(own, "loop"), *parts = json_get(own, "parts");
+    if (loop && parts)
+        json_set_number(parts, "part", expression(plan, source, "part", error));
+    else if (parts)
+        loop = parts;
     for (size_t i = 0; i < sizeof lanes / sizeof *lanes && loop; i++)
         json_set(loop, lanes[i], numbers_of(plan, json_get(source, lanes[i]), error));
     if (loop) {

@@ -102,7 +102,8 @@ static bool actual_from_json(const LaunchReader *reader, const PlanConfiguration
                            .dtype = dtype_from_text(dtype, DTYPE_FLOAT32)};
     } else if (json_get(json, "steps")) {
         *actual = constant_actual(constant_int(arena, STEPS));
-    } else if (json_get(json, "stages") || json_get(json, "together")) {
+    } else if (json_get(json, "stages") || json_get(json, "together") ||
+               json_get(json, "parts_of")) {
         *actual = constant_actual(constant_int(arena, 1));
     } else if (json_get(json, "fill")) {
         *actual = constant_actual(constant_int(arena, 0));
@@ -382,6 +383,8 @@ static bool is_choice(const LaunchReader *reader, const PlanConfiguration *confi
                       const Json *tile, int64_t own) {
     const Json *divides = json_get(tile, "divides");
     int64_t size = size_of(reader, configuration, json_get_string(tile, "same", NULL));
+    if (strcmp(json_get_string(tile, "role", ""), "parts") == 0)
+        return own > 1 && size > 0 && size % own == 0;
     if (!divides) return true;
     if (own < 1 || size < 1 || own == size) return false;
     for (int i = 0; i < divides->count; i++) {
@@ -423,7 +426,7 @@ static bool read_choice(const LaunchReader *reader, const PlanConfiguration *con
     const Json *arguments = json_get(json, "arguments"), *tiles = json_get(json, "tiles");
     Json *own = json_object(arena), *changed = json_object(arena);
     TileGrid programs = {0};
-    bool is_own = json_get(json, "turns") != NULL;
+    bool is_own = json_get(json, "turns") != NULL, any_size = false;
     int64_t *grid = ARENA_ARRAY(arena, int64_t, PROGRAM_AXES);
     memcpy(grid, configuration->grid, PROGRAM_AXES * sizeof *grid);
     if (choice >= choices_of(json)) return false;
@@ -438,6 +441,11 @@ static bool read_choice(const LaunchReader *reader, const PlanConfiguration *con
         const char *role = json_get_string(tile, "role", "");
         bool is_gathered = strcmp(role, "programs") == 0,
              iterates = strcmp(role, "iterations") == 0;  // the grid stays
+        if (strcmp(role, "parts") == 0 || strcmp(role, "loop") == 0) {
+            if (!is_choice(reader, configuration, tile, size)) continue;  // it stays as it is
+            iterates = true;
+        }
+        any_size = true;
         if (iterates      ? false
             : is_gathered ? !gather_programs(configuration, tile, size, &programs)
                           : !is_choice(reader, configuration, tile, size) ||
@@ -452,6 +460,7 @@ static bool read_choice(const LaunchReader *reader, const PlanConfiguration *con
         is_own = is_own || programs.forward[axis];
         if (programs.forward[axis]) grid[axis] = programs.own[axis];
     }
+    if (tiles && !any_size) return false;
     if (!count_turns(reader, configuration, json_get(json, "turns"), &grid[0])) return false;
     json_set(own, "kernel", json_get(json, "kernel"));
     json_set(own, "arguments", changed);

@@ -79,8 +79,10 @@ static void choose_product(Json *launch, const Json *own, const Json *grid, Tile
     put_options(launch, choice.warps, choice.stages);
 }
 
+/// The tile of a loop, or as many parts as a block has tiles.
 static void choose_loop(Json *launch, const Json *own, TileCard card, Buffer *words) {
-    const Json *loop = json_get(own, "loop"), *divides = json_get(loop, "divides");
+    const Json *free = json_get(own, "loop"), *parts = json_get(own, "parts");
+    const Json *loop = free ? free : parts, *divides = json_get(loop, "divides");
     int count = divides && divides->kind == JSON_ARRAY ? divides->count : 0;
     int64_t *limits = ARENA_ARRAY(launch->arena, int64_t, count + 1);
     for (int i = 0; i < count; i++) limits[i] = item(divides, i);
@@ -97,7 +99,9 @@ static void choose_loop(Json *launch, const Json *own, TileCard card, Buffer *wo
                        .warps = (int)whole(own, "num_warps"),
                        .stages = (int)whole(own, "num_stages")};
     LoopChoice choice = choose_loop_tile(&sizes, card);
-    put_size(launch, loop, choice.size, words);
+    int64_t part = free ? whole(parts, "part") : choice.size;
+    if (free) put_size(launch, free, choice.size, words);
+    if (parts) put_size(launch, parts, part ? whole(parts, "size") / part : 1, words);
     put_options(launch, choice.warps, choice.stages);
 }
 
@@ -191,7 +195,7 @@ const Json *own_tiles_chosen(Arena *arena, const Json *plan, TileCard card) {
             if (copy->items[k] != own)
                 json_set(launch, str_dup(arena, copy->keys[k]), copy->items[k]);
         Buffer words = buffer_new(arena);
-        if (json_get(own, "loop"))
+        if (json_get(own, "loop") || json_get(own, "parts"))
             choose_loop(launch, own, card, &words);
         else if (json_get(own, "row"))
             choose_row(launch, own, &words);

@@ -26,7 +26,7 @@ static Json *argument_json(Arena *arena, const BackwardArgument *argument) {
         [ARGUMENT_STRIDE] = "stride",     [ARGUMENT_SLICES] = "slices",
         [ARGUMENT_STAGES] = "stages",     [ARGUMENT_PART_STRIDE] = "part_stride",
         [ARGUMENT_FILL] = "fill",         [ARGUMENT_PROGRAMS] = "programs",
-        [ARGUMENT_TOGETHER] = "together",
+        [ARGUMENT_TOGETHER] = "together", [ARGUMENT_PARTS] = "parts_of",
     };
     Json *json = json_object(arena);
     json_set_string(json, uses[argument->use], argument->of);
@@ -81,9 +81,28 @@ static Json *tiles_json(Arena *arena, const BackwardLaunch *launch) {
     return tiles;
 }
 
+/// In how many parts a loop may take a block of the forward, as many numbers as there are sizes of a loop's own block.
+static void put_parts(Json *tiles, const BackwardLaunch *launch) {
+    const LaunchBlock *block = launch_block_with(launch, BLOCK_PARTS);
+    for (int i = 0; launch->has_parts && i < launch->argument_count; i++) {
+        if (launch->arguments[i].use != ARGUMENT_PARTS) continue;
+        Json *tile = json_object(tiles->arena), *numbers = json_array(tiles->arena);
+        for (int parts = 2; parts <= 16; parts *= 2)
+            json_push(numbers, json_number(tiles->arena, parts));
+        json_set_string(tile, "same", block->of);
+        json_set_string(tile, "role", "parts");
+        json_set(tile, "axis", json_null(tiles->arena));
+        json_set_string(tile, "extent", block->of);
+        json_set(tile, "sizes", numbers);
+        json_set(tile, "divides", names_json(tiles->arena, (const char *[]){block->of}, 1));
+        json_set(tiles, launch->arguments[i].name, tile);
+    }
+}
+
 /// The sizes that the block of a loop may get, which have to divide those of the forward's parameters `divides`.
 static Json *loop_json(Arena *arena, const BackwardLaunch *launch) {
     Json *tiles = json_object(arena);
+    put_parts(tiles, launch);
     for (int i = 0; i < launch->block_count; i++) {
         const LaunchBlock *block = &launch->blocks[i];
         if (block->role != BLOCK_LOOP) continue;
@@ -156,29 +175,45 @@ static Json *sliced_json(Arena *arena, const BackwardLaunch *launch) {
     return axes;
 }
 
-static Json *lanes_json(Arena *arena, LaneCount count) {
-    Json *lanes = json_array(arena);
-    json_push(lanes, json_string(arena, count.fixed));
-    json_push(lanes, json_string(arena, count.each));
-    return lanes;
+/// A number of a loop, whose iterations take no more rows than a part has.
+static const char *with_rows(Arena *arena, const char *text, const char *block, const char *part) {
+    return part ? text_with_word(arena, text, block, part) : text;
+}
+
+/// What the tile of a loop is chosen by, and the rows of a part of the block beside it.
+static void put_loop(Json *own, const BackwardLaunch *launch) {
+    Arena *arena = own->arena;
+    const LoopTile *loop = launch->loop;
+    const LaunchBlock *parts = launch->has_parts ? launch_block_with(launch, BLOCK_PARTS) : NULL;
+    bool is_beside = parts && launch_block_with(launch, BLOCK_LOOP);
+    const char *part =
+        is_beside ? arena_printf(arena, "min(%s, %d)", parts->of, ROWS_OF_A_PART) : NULL;
+    const char *block = parts ? parts->of : "";
+    const struct {
+        const char *key;
+        LaneCount count;
+    } counts[] = {{"products", loop->products}, {"kept", loop->kept}, {"loaded", loop->loaded}};
+    json_set_bool(own, "is_owned", loop->is_owned);
+    json_set_string(own, "rows", with_rows(arena, loop->rows, block, part));
+    if (part) json_set_string(own, "part", part);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        Json *lanes = json_array(arena);
+        const char *const numbers[] = {counts[i].count.fixed, counts[i].count.each};
+        for (int k = 0; k < 2; k++)
+            json_push(lanes, json_string(arena, with_rows(arena, numbers[k], block, part)));
+        json_set(own, counts[i].key, lanes);
+    }
+    json_set(own, "tensors", names_json(arena, loop->tensors, loop->tensor_count));
 }
 
 /// What the Function chooses the sizes by, where it does.
 static void put_own(Json *json, const LaunchPlan *plan, const BackwardLaunch *launch) {
     Arena *arena = json->arena;
     TileNames names;
-    const LoopTile *loop = launch->loop;
     if (!tiles_are_own(arena, plan, launch, &names)) return;
     Json *own = json_object(arena);
     if (launch->is_precise) json_set_bool(own, "is_precise", true);
-    if (loop) {
-        json_set_bool(own, "is_owned", loop->is_owned);
-        json_set_string(own, "rows", loop->rows);
-        json_set(own, "products", lanes_json(arena, loop->products));
-        json_set(own, "kept", lanes_json(arena, loop->kept));
-        json_set(own, "loaded", lanes_json(arena, loop->loaded));
-        json_set(own, "tensors", names_json(arena, loop->tensors, loop->tensor_count));
-    }
+    if (launch->loop) put_loop(own, launch);
     if (launch->stream) json_set_string(own, "lanes", launch->stream);
     if (launch->stream_sums >= MANY_SUMS) json_set_number(own, "sums", launch->stream_sums);
     if (launch->elements) json_set_string(own, "lanes", launch->elements);

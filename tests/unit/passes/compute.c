@@ -119,7 +119,7 @@ static Tile *role_tile(BackwardRun *run, const Differentiation *state, ArgumentU
     if (use == ARGUMENT_STEPS) return number_tile(run, TILES_OF_A_TAPE);
     if (use == ARGUMENT_SLICES || use == ARGUMENT_STAGES) return number_tile(run, SLICES);
     if (use == ARGUMENT_FILL) return number_tile(run, false);
-    if (use == ARGUMENT_TOGETHER) return number_tile(run, 1);
+    if (use == ARGUMENT_TOGETHER || use == ARGUMENT_PARTS) return number_tile(run, 1);
     if (use == ARGUMENT_PART_STRIDE) return number_tile(run, PART_STRIDE);
     int index = argument_index(run->subject, of);
     if (index < 0) return NULL;

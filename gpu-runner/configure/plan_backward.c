@@ -203,7 +203,7 @@ static Json *actual_json(const BackwardPlan *plan, const char *name, const Json 
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
         if (json_get(source, roles[i])) return beside_json(plan, roles[i], source, error);
     bool fills = json_get_bool(source, "fills", false);
-    if (json_get(source, "together")) {
+    if (json_get(source, "together") || json_get(source, "parts_of")) {
         Json *one = whole(plan, 1);
         json_set_string(one, "kind", "constant");
         return one;

@@ -146,7 +146,7 @@ class Problem:
                 result[name] = False
             elif "programs" in use:
                 result[name] = (*self.specification.grid, 1, 1)[use["programs"]]
-            elif "together" in use:
+            elif "together" in use or "parts_of" in use:
                 result[name] = 1
             elif "steps" in use or "stages" in use:
                 result[name] = TAPE_STEPS

@@ -43,6 +43,8 @@ def signature(
             constants[name] = 3
         elif "together" in use:
             constants[name] = 4
+        elif "parts_of" in use:
+            constants[name] = 1
         elif "programs" in use or "steps" in use:
             types[name] = "i32"
         elif "gradient" in use and isinstance(value, float):  # of a scalar: the programs' sums

@@ -1,4 +1,4 @@
-"""Loops of several products take the forward's block of rows in parts, where each lane is by itself, and are proved in these."""
+"""Loops of several products take the forward's block of rows in parts, where each lane is by itself."""
 
 from __future__ import annotations
 

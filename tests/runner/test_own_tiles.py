@@ -295,6 +295,38 @@ def test_tiles_of_loops_are_the_functions(card: str, type_: str, worker: Runner)
             assert "grid" not in launch
 
 
+def test_parts_of_a_block_are_the_functions(worker: Runner) -> None:
+    """Beside a tile the rows of a part are given; without one the tile is a part."""
+    choose = rule("_loop_tile", BY_STEM["attention"], _card_of=lambda _: CARDS["h200"])
+    cases = [*itertools.product([16, 64, 128, 256], [32, 64, 128], [64, 128], [False, True])]
+    launches = []
+    for block, rows, dim, is_beside in cases:
+        part = min(block, 64)
+        lanes = part if is_beside else rows
+        own = {"rows": lanes, "part": part, "tensors": ["X", "Y"], "is_owned": True}
+        own |= {"products": (0, 2 * dim + 2 * lanes), "kept": (0, 2 * dim)}
+        own |= {"loaded": (2 * dim * lanes, 0)}
+        parts = {"role": "parts", "same": block, "axis": None, "extent": 1, "divides": (block,)}
+        tile = {"role": "loop", "same": rows, "axis": None, "divides": ()}
+        tiles = {"parts": parts, **({"tile": tile} if is_beside else {})}
+        arguments = {name: {"value": 1} for name in ("tile", "parts")}
+        launches.append({"arguments": arguments, "tiles": tiles, "own": own})
+    line = "# tad: n=4, BLOCK=4, X=f16[4], Y=f16[4], grid=(4,)"
+    found = planned(worker, line, launches, card=card_of("h200"))
+    seen = set()
+    for launch, given, (block, rows, _, is_beside) in zip(found, launches, cases, strict=True):
+        counts = {name: given["own"][name] for name in ("rows", "products", "kept", "loaded")}
+        size = rows if is_beside else block
+        divides = () if is_beside else (block,)
+        tensors = Tensor(width=2), Tensor(width=2)
+        own, *options = choose(size, tensors, **counts, divides=divides, owned=True)
+        values = [argument["value"] for argument in launch["arguments"]]
+        assert [*launch["options"].values()] == options
+        assert values == ([own, block // min(block, 64)] if is_beside else [1, block // own])
+        seen.add((is_beside, values[1]))
+    assert len(seen) > 3
+
+
 # --- blocks of rows ---------------------------------------------------------------------------------------------------
 
 
@@ -524,11 +556,18 @@ def chosen_by_the_text(kernel: str, card: str) -> dict[str, tuple]:
     )
     names["ctx"] = SimpleNamespace(grid=FORWARD[kernel], options=OPTIONS[kernel])
     statement = re.compile(
-        r"= (_product_tiles|_loop_tile)(\(.*?\n +\))(?=\n).*?\n +(\w+_backward\w*)\[", re.S
+        r"(?:(rows) = (.*?)\n +)?\w[\w, ]+ = (_product_tiles|_loop_tile)(\(.*?\n +\))(?=\n)"
+        r".*?\n +(\w+_backward\w*)\[(.*?)\n +\)\n",
+        re.S,
     )
     found = {}
     for call in statement.finditer(run.stdout):
-        found[call[3]] = eval(call[1] + call[2], {**names, **tensors, **SIZES[kernel]})
+        given = {**names, **tensors, **SIZES[kernel]}
+        if call[1]:
+            given["rows"] = eval(call[2], given)
+        *sizes, warps, stages = eval(call[3] + call[4], given)
+        sizes += [eval(parts, given) for parts in re.findall(r"PARTS=(.*),", call[6])]
+        found[call[5]] = (*sizes, warps, stages)
     return found
 
 
@@ -696,6 +735,8 @@ def test_pytorch_launches_the_same(kernel: str, card: str, worker: Runner, tmp_p
         assert [*grid, 1][:3] == list(
             (*sizes.pop(0), 1)[:3] if kernel == "matmul_kernel" else forward
         )
-        roles = [role for role in ("rows", "columns", "terms", "loop") if role in launch["own"]]
+        roles = [
+            role for role in ("rows", "columns", "terms", "loop", "parts") if role in launch["own"]
+        ]
         assert [numbers[launch["own"][role]["name"]] for role in roles] == sizes
         assert (numbers["num_warps"], numbers["num_stages"]) == (warps, stages)

@@ -81,33 +81,65 @@ static bool divides_all(const LoopSizes *sizes, int64_t size) {
 
 static int64_t lanes(LaneSizes count, int64_t size) { return count.fixed + count.each * size; }
 
+/// How a tile is chosen: with as many warps as share its sums, and a place in shared memory for so many programs.
+typedef struct LoopTry {
+    int64_t sums, used;
+    int warps, programs;
+} LoopTry;
+
+enum {
+    ROWS_OF_FOUR_WARPS = 64,
+    MORE_WARPS = 8,
+    THREADS_OF_A_WARP = 32,
+    SUMS_OF_AN_OWNER = 3 << 13,  // of four warps
+    SUMS_OF_A_STREAM = 1 << 14,
+    MOST_OF_A_STREAM = 1 << 15,
+    MOST_OF_A_THREAD = 192,  // an owner's; one with more than SUMS_OF_THREE_STAGES has two of them
+    SUMS_OF_THREE_STAGES = 160,
+};
+
+static LoopTry loop_try(const LoopSizes *sizes, int64_t size, int stages) {
+    int64_t most = sizes->is_owned ? SUMS_OF_AN_OWNER : SUMS_OF_A_STREAM;
+    LoopTry tile = {
+        .sums = lanes(sizes->products, size),
+        .used = lanes(sizes->kept, size) + stages * lanes(sizes->loaded, size),
+        .warps = WARPS_UNASKED,
+        .programs = 2,
+    };
+    if (sizes->rows > ROWS_OF_FOUR_WARPS && tile.sums > most) tile.warps = MORE_WARPS;
+    // an owner of more warps has a multiprocessor's registers for itself
+    if (sizes->is_owned && tile.warps > WARPS_UNASKED) tile.programs = 1;
+    return tile;
+}
+
+static bool sums_fit(const LoopSizes *sizes, const LoopTry *tile, int stages) {
+    int64_t threads = THREADS_OF_A_WARP * tile->warps;
+    if (!sizes->is_owned) return tile->sums <= MOST_OF_A_STREAM;
+    return tile->sums <= threads * (stages > 2 ? SUMS_OF_THREE_STAGES : MOST_OF_A_THREAD);
+}
+
 LoopChoice choose_loop_tile(const LoopSizes *sizes, TileCard card) {
-    enum { CHOICES = 4, ROWS_OF_FOUR_WARPS = 64, MOST_SUMS = 1 << 15 };
-    enum { SUMS_OF_AN_OWNER = 3 << 13, SUMS_OF_A_STREAM = 1 << 14, MORE_WARPS = 8 };
-    // an owner's tile is as large as possible; what is loaded anew has as many stages as possible. Beside many rows an owner has few
-    // registers left, and a program of more warps may fill a multiprocessor alone
+    enum { CHOICES = 4 };
+    // an owner's tile is as large as possible; what is loaded anew has as many stages as possible
     static const int owned[CHOICES][2] = {{64, 3}, {64, 2}, {32, 3}, {32, 2}},
-                     owned_of_many[CHOICES][2] = {{64, 2}, {32, 2}, {64, 3}, {32, 3}},
                      streamed[CHOICES][2] = {{64, 3}, {32, 3}, {64, 2}, {32, 2}};
-    int64_t most = sizes->is_owned ? SUMS_OF_AN_OWNER : SUMS_OF_A_STREAM,
-            room = sizes->widths.widest <= sizes->widest ? card.shared_bytes : 0;
+    int64_t room = sizes->widths.widest <= sizes->widest ? card.shared_bytes : 0;
     bool is_free = sizes->widths.count && divides_all(sizes, sizes->size),
          has_many = sizes->rows > ROWS_OF_FOUR_WARPS;
-    int most_programs = 2, least_programs = has_many && !sizes->is_owned ? 1 : 2;
-    for (int programs = most_programs; programs >= least_programs && is_free; programs--)
+    int least_programs = has_many && !sizes->is_owned ? 1 : 2;
+    for (int most_programs = 2; most_programs >= least_programs && is_free; most_programs--)
         for (int i = 0; i < CHOICES; i++) {
-            const int *choice = !sizes->is_owned ? streamed[i]
-                                : has_many       ? owned_of_many[i]
-                                                 : owned[i];
-            int64_t sums = lanes(sizes->products, choice[0]),
-                    used =
-                        lanes(sizes->kept, choice[0]) + choice[1] * lanes(sizes->loaded, choice[0]);
-            bool has_room = programs * sizes->widths.widest * used <= room && sums <= MOST_SUMS;
-            bool is_large = has_many && sums > most;
-            if (has_room && divides_all(sizes, choice[0]))
-                return (LoopChoice){choice[0], is_large ? MORE_WARPS : WARPS_UNASKED, choice[1]};
+            const int *choice = sizes->is_owned ? owned[i] : streamed[i];
+            LoopTry tile = loop_try(sizes, choice[0], choice[1]);
+            int programs = tile.programs < most_programs ? tile.programs : most_programs;
+            // rows and what is laid out anew take room, too, which two programs leave anyway
+            int64_t all = programs == 1 ? room / 8 * 7 : room;
+            bool has_room = programs * sizes->widths.widest * tile.used <= all;
+            if (has_room && sums_fit(sizes, &tile, choice[1]) && divides_all(sizes, choice[0]))
+                return (LoopChoice){choice[0], tile.warps, choice[1]};
         }
-    int64_t longest = sizes->rows > sizes->size ? sizes->rows : sizes->size;
+    int64_t longest = sizes->rows > sizes->size ? sizes->rows : sizes->size,
+            most = sizes->is_owned ? SUMS_OF_AN_OWNER : SUMS_OF_A_STREAM;
     LoopChoice same = {sizes->size, sizes->warps ? sizes->warps : WARPS_UNASKED,
                        sizes->stages ? sizes->stages : STAGES_UNASKED};
     bool is_large = longest > ROWS_OF_FOUR_WARPS && lanes(sizes->products, sizes->size) > most;

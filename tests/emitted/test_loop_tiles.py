@@ -93,7 +93,7 @@ def keys(rows: int, dim: int) -> dict:
 
 
 def test_the_tile_fits_twice() -> None:
-    """Beside 128 rows an owner has two stages, and a tile of a stream may fit once."""
+    """Beside 128 rows an owner has two stages, and one of 8 warps fits once, as a tile of a stream may."""
     assert choose()(32, tensors(), **queries(64, 64)) == (64, 4, 3)
     assert choose()(32, tensors(), **queries(64, 128)) == (32, 4, 3)
     assert choose()(32, tensors(), **queries(128, 64)) == (64, 8, 3)
@@ -101,7 +101,18 @@ def test_the_tile_fits_twice() -> None:
     assert choose()(32, tensors(), **keys(64, 128)) == (64, 4, 2)
     assert choose()(32, tensors(), **keys(128, 64)) == (64, 4, 2)
     assert choose()(32, tensors(), **queries(128, 128)) == (64, 8, 3)
-    assert choose()(64, tensors(), **keys(128, 128)) == (64, 8, 3)  # the forward's, with more warps
+    assert choose()(64, tensors(), **keys(128, 128)) == (64, 8, 2)
+    assert choose()(64, tensors(), **keys(128, 256)) == (64, 8, 3)  # the forward's, with more warps
+    # parts of a block of 128 rows, beside an owner's tile that stays
+    for tile, dim, chosen in (
+        (64, 64, (64, 4, 3)),
+        (64, 128, (64, 4, 2)),
+        (128, 64, (64, 8, 3)),
+        (128, 128, (64, 8, 2)),
+    ):
+        parts = queries(tile, dim) | {"divides": (128,), "owned": True}
+        parts |= {"products": (2 * tile * dim, 2 * tile), "kept": (2 * tile * dim, 0)}
+        assert choose()(128, tensors(), **parts) == chosen
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@
 #include "analysis/ir/walk.h"
 #include "analysis/launches/launch_values.h"
 #include "autodiff/arguments.h"
+#include "autodiff/blocks/joined_launches.h"
 #include "autodiff/derive.h"
 #include "autodiff/together/renumber.h"
 
@@ -135,7 +136,10 @@ static bool merged_add(Merged *merged, const Parameter *parameter,
     for (int i = 0; i < merged->count; i++) {
         BackwardArgument *known = &merged->arguments[i];
         if (strcmp(known->name, argument->name) != 0) continue;
-        if (known->use != argument->use || strcmp(known->of, argument->of) != 0) return false;
+        if (known->use != argument->use) return false;
+        // of two blocks nobody takes parts then: it stays one
+        if (known->use == ARGUMENT_PARTS) return true;
+        if (strcmp(known->of, argument->of) != 0) return false;
         if (known->is_parts != argument->is_parts) return false;
         if (known->programs &&
             !(argument->programs && strcmp(known->programs, argument->programs) == 0))
@@ -323,8 +327,13 @@ static Function *merged_function(Arena *arena, const Function *forward, const Pa
         copy.value = value;
         function->parameters[i] = copy;
     }
+    const BackwardLaunch **launches = ARENA_ARRAY(arena, const BackwardLaunch *, count + 1);
+    int launch_count = 0;
     *launch = (BackwardLaunch){.arguments = merged.arguments, .argument_count = merged.count};
     function->parameters[launch_index(launch, chooser->name)].value->type = chooser->value->type;
+    for (int r = 0; r < count; r++)
+        if (parts[r]) launches[launch_count++] = &parts[r]->launch;
+    launches_join_loops(arena, launches, launch_count, launch);
     return function;
 }
 

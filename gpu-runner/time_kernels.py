@@ -167,6 +167,7 @@ class Timer:
                 for name in ("products", "kept", "loaded", "divides")
             }
             counts |= {"rows": int(loop["rows"]), "owned": loop["is_owned"]}
+            counts["fixed"] = loop.get("is_fixed", False)
             size, warps, stages = self.helpers["_loop_tile"](
                 int(loop["size"]), self.tensors(loop), **counts, **said
             )

@@ -108,35 +108,52 @@ static LoopTry loop_try(const LoopSizes *sizes, int64_t size, int stages) {
     };
     if (sizes->rows > ROWS_OF_FOUR_WARPS && tile.sums > most) tile.warps = MORE_WARPS;
     // an owner of more warps has a multiprocessor's registers for itself
-    if (sizes->is_owned && tile.warps > WARPS_UNASKED) tile.programs = 1;
+    bool stays = sizes->is_owned || sizes->is_fixed;
+    if (stays && tile.warps > WARPS_UNASKED) tile.programs = 1;
     return tile;
 }
 
 static bool sums_fit(const LoopSizes *sizes, const LoopTry *tile, int stages) {
     int64_t threads = THREADS_OF_A_WARP * tile->warps;
-    if (!sizes->is_owned) return tile->sums <= MOST_OF_A_STREAM;
-    return tile->sums <= threads * (stages > 2 ? SUMS_OF_THREE_STAGES : MOST_OF_A_THREAD);
+    if (!sizes->is_owned && !sizes->is_fixed) return tile->sums <= MOST_OF_A_STREAM;
+    bool is_full = sizes->is_owned && stages > 2;
+    return tile->sums <= threads * (is_full ? SUMS_OF_THREE_STAGES : MOST_OF_A_THREAD);
+}
+
+typedef struct LoopOption {
+    int64_t size;
+    int stages;
+} LoopOption;
+
+/// The tiles that are tried, in this order: an owner's is as large as possible; what is loaded anew has as many stages as possible.
+static int loop_options(const LoopSizes *sizes, LoopOption options[4]) {
+    static const LoopOption owned[] = {{64, 3}, {64, 2}, {32, 3}, {32, 2}},
+                            streamed[] = {{64, 3}, {32, 3}, {64, 2}, {32, 2}};
+    bool is_free = sizes->widths.count && divides_all(sizes, sizes->size) &&
+                   sizes->widths.widest <= sizes->widest;
+    int count = !is_free ? 0 : sizes->is_fixed ? 2 : 4;
+    for (int i = 0; i < count; i++) {
+        options[i] = sizes->is_owned ? owned[i] : streamed[i];
+        if (sizes->is_fixed) options[i] = (LoopOption){sizes->size, 3 - i};
+    }
+    return count;
 }
 
 LoopChoice choose_loop_tile(const LoopSizes *sizes, TileCard card) {
-    enum { CHOICES = 4 };
-    // an owner's tile is as large as possible; what is loaded anew has as many stages as possible
-    static const int owned[CHOICES][2] = {{64, 3}, {64, 2}, {32, 3}, {32, 2}},
-                     streamed[CHOICES][2] = {{64, 3}, {32, 3}, {64, 2}, {32, 2}};
-    int64_t room = sizes->widths.widest <= sizes->widest ? card.shared_bytes : 0;
-    bool is_free = sizes->widths.count && divides_all(sizes, sizes->size),
-         has_many = sizes->rows > ROWS_OF_FOUR_WARPS;
+    LoopOption options[4];
+    int count = loop_options(sizes, options);
+    bool has_many = sizes->rows > ROWS_OF_FOUR_WARPS;
     int least_programs = has_many && !sizes->is_owned ? 1 : 2;
-    for (int most_programs = 2; most_programs >= least_programs && is_free; most_programs--)
-        for (int i = 0; i < CHOICES; i++) {
-            const int *choice = sizes->is_owned ? owned[i] : streamed[i];
-            LoopTry tile = loop_try(sizes, choice[0], choice[1]);
+    for (int most_programs = 2; most_programs >= least_programs; most_programs--)
+        for (int i = 0; i < count; i++) {
+            LoopTry tile = loop_try(sizes, options[i].size, options[i].stages);
             int programs = tile.programs < most_programs ? tile.programs : most_programs;
             // rows and what is laid out anew take room, too, which two programs leave anyway
-            int64_t all = programs == 1 ? room / 8 * 7 : room;
-            bool has_room = programs * sizes->widths.widest * tile.used <= all;
-            if (has_room && sums_fit(sizes, &tile, choice[1]) && divides_all(sizes, choice[0]))
-                return (LoopChoice){choice[0], tile.warps, choice[1]};
+            int64_t room = programs == 1 ? card.shared_bytes / 8 * 7 : card.shared_bytes;
+            bool has_room = programs * sizes->widths.widest * tile.used <= room &&
+                            sums_fit(sizes, &tile, options[i].stages);
+            if (has_room && divides_all(sizes, options[i].size))
+                return (LoopChoice){(int)options[i].size, tile.warps, options[i].stages};
         }
     int64_t longest = sizes->rows > sizes->size ? sizes->rows : sizes->size,
             most = sizes->is_owned ? SUMS_OF_AN_OWNER : SUMS_OF_A_STREAM;
@@ -144,5 +161,6 @@ LoopChoice choose_loop_tile(const LoopSizes *sizes, TileCard card) {
                        sizes->stages ? sizes->stages : STAGES_UNASKED};
     bool is_large = longest > ROWS_OF_FOUR_WARPS && lanes(sizes->products, sizes->size) > most;
     if (is_large && same.warps < MORE_WARPS) same.warps = MORE_WARPS;
+    if (sizes->is_fixed && count && same.stages > 2) same.stages = 2;
     return same;
 }

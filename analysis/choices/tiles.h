@@ -48,7 +48,7 @@ typedef struct LoopSizes {
     LaneSizes products, kept, loaded;
     const int64_t *divides;
     int divide_count;
-    bool is_owned;
+    bool is_owned, is_fixed;  // is_fixed: the size stays
     int64_t widest;
     int warps, stages;
 } LoopSizes;

@@ -101,6 +101,18 @@ static const Poly *add_elements(Arena *arena, const Poly *sum, const Type *type)
     return sum && elements ? poly_add(arena, sum, elements) : NULL;
 }
 
+/// Whether a load is on one side of a flag, and others are on the other side: they take the same room.
+static bool is_otherwise(const LoopTileSearch *search, const Op *load) {
+    for (const Region *side = load->parent; side->parent; side = side->parent->parent) {
+        const Op *branch = side->parent;
+        bool is_other = branch->code == OP_IF && branch->operands[0]->type.is_constexpr &&
+                        side == branch->regions[1];
+        for (int i = 0; is_other && i < search->loads.count; i++)
+            if (is_around(branch->regions[0], search->loads.items[i]->parent)) return true;
+    }
+    return false;
+}
+
 static LaneCount count_loads(LoopTileSearch *search, bool is_inside) {
     const Poly *sum = poly_constant(search->blocks->arena, 0);
     for (LIST_EACH(int, i, search->loads)) {
@@ -108,7 +120,8 @@ static LaneCount count_loads(LoopTileSearch *search, bool is_inside) {
         const Region *around = loop_around(load);
         bool counts = is_inside ? around == search->loop
                                 : around != search->loop && is_around(load->parent, search->loop);
-        if (counts) sum = add_elements(search->blocks->arena, sum, &load->results[0]->type);
+        if (counts && !is_otherwise(search, load))
+            sum = add_elements(search->blocks->arena, sum, &load->results[0]->type);
     }
     return lane_count(search, sum);
 }
@@ -207,7 +220,8 @@ void loops_describe(Blocks *blocks, BackwardLaunch *launch) {
     if (!search.fits) return;
     launch->loop = tile;
     launch->is_precise = search.is_precise;
-    block->role = is_free ? BLOCK_LOOP : BLOCK_PARTS;
+    // beside a stream's own rows the launch would gain little by fewer lanes: it chooses warps and stages alone
+    block->role = is_free ? BLOCK_LOOP : tile->is_owned ? BLOCK_PARTS : BLOCK_FIXED;
     block->axis = -1;
-    if (in_parts && in_parts != block) in_parts->role = BLOCK_PARTS;
+    if (in_parts && in_parts != block && tile->is_owned) in_parts->role = BLOCK_PARTS;
 }

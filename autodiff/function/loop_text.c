@@ -10,6 +10,7 @@ typedef LIST(const char *) LoopTexts;
 /// The block that the choice is about: a free one, or one that is taken in parts.
 static const LaunchBlock *chosen_block(const BackwardLaunch *launch) {
     const LaunchBlock *block = launch_block_with(launch, BLOCK_LOOP);
+    if (!block) block = launch_block_with(launch, BLOCK_FIXED);
     return block ? block : launch_block_with(launch, BLOCK_PARTS);
 }
 
@@ -63,7 +64,8 @@ bool loop_tile_is_own(Arena *arena, const LaunchPlan *plan, const BackwardLaunch
     const LaunchBlock *in_parts = launch->has_parts ? launch_block_with(launch, BLOCK_PARTS) : NULL;
     bool is_free = launch_block_with(launch, BLOCK_LOOP) != NULL,
          is_known = plan_has_all_names(plan, loop->tensors, loop->tensor_count);
-    if (!is_free && !in_parts) return false;
+    bool is_fixed = launch_block_with(launch, BLOCK_FIXED) && !launch->follows_tuner;
+    if (!is_free && !in_parts && !is_fixed) return false;
     LoopTexts numbers = numbers_of(arena, launch);
     if (is_free && in_parts) LIST_PUSH(arena, &numbers, in_parts->of);
     for (LIST_EACH(int, i, numbers))
@@ -71,7 +73,7 @@ bool loop_tile_is_own(Arena *arena, const LaunchPlan *plan, const BackwardLaunch
                                                       : plan_has_names(plan, numbers.items[i]));
     if (!is_known) return false;
     *names = (TileNames){.grid = arena_printf(arena, "%s.grid", plan->ctx),
-                         .tile = plan_name(arena, plan, "tile"),
+                         .tile = is_fixed ? "_" : plan_name(arena, plan, "tile"),
                          .warps = plan_name(arena, plan, "warps"),
                          .stages = plan_name(arena, plan, "stages")};
     if (launch->follows_tuner) names->tuned = plan_name(arena, plan, "tuned");
@@ -128,7 +130,8 @@ static void add_limits(LoopWriter *writer, const LaunchBlock *block) {
 const char *loop_tile_statement(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
                                 const TileNames *names, int indent) {
     const LoopTile *loop = launch->loop;
-    const LaunchBlock *block = launch_block_with(launch, BLOCK_LOOP),
+    const LaunchBlock *fixed = launch_block_with(launch, BLOCK_FIXED),
+                      *block = fixed ? fixed : launch_block_with(launch, BLOCK_LOOP),
                       *in_parts = launch->has_parts ? launch_block_with(launch, BLOCK_PARTS) : NULL;
     LoopWriter writer = {.arena = arena, .plan = plan, .names = names};
     Buffer out = buffer_new(arena);
@@ -136,7 +139,11 @@ const char *loop_tile_statement(Arena *arena, const LaunchPlan *plan, const Back
     if (names->tuned)
         buffer_printf(&out, "%*s%s = _tuned(%s)\n", indent, "", names->tuned,
                       plan->backward->launches[0].kernel);
-    if (block)
+    if (fixed)
+        buffer_printf(&out,
+                      "%*s# its own warps and stages: elements, and more for each lane of %s\n",
+                      indent, "", fixed->name);
+    else if (block)
         buffer_printf(&out, "%*s# its own %s: elements, and more for each lane of it\n", indent, "",
                       block->name);
     else
@@ -154,6 +161,7 @@ const char *loop_tile_statement(Arena *arena, const LaunchPlan *plan, const Back
     add_lanes(&writer, "kept", loop->kept);
     add_lanes(&writer, "loaded", loop->loaded);
     add_limits(&writer, block);
+    if (fixed) LIST_PUSH(arena, &writer.arguments, "fixed=True");
     if (loop->is_owned) LIST_PUSH(arena, &writer.arguments, "owned=True");
     if (launch->is_precise) LIST_PUSH(arena, &writer.arguments, "widest=2");
     if (names->tuned) {

@@ -125,7 +125,7 @@ typedef struct BackwardArgument {
 
 /// What the blocks of a size are to the products of a kernel: a tile of rows and columns, summed over terms.
 /// BLOCK_LOOP: loops of several products go over it, and no other block is chosen. BLOCK_STREAM: loops go over rows in it, in a kernel
-/// without products. BLOCK_PARTS: loops of several products take it in parts (ARGUMENT_PARTS). BLOCK_ELEMENTS: in such a kernel each program has one of it, along the axis whose elements lie side by side.
+/// without products. BLOCK_PARTS: loops of several products take it in parts (ARGUMENT_PARTS). BLOCK_FIXED: they go over it, and it stays the forward's. BLOCK_ELEMENTS: in such a kernel each program has one of it, along the axis whose elements lie side by side.
 typedef enum BlockRole {
     BLOCK_OTHER,
     BLOCK_ROWS,
@@ -133,6 +133,7 @@ typedef enum BlockRole {
     BLOCK_TERMS,
     BLOCK_LOOP,
     BLOCK_PARTS,
+    BLOCK_FIXED,
     BLOCK_STREAM,
     BLOCK_ELEMENTS
 } BlockRole;
@@ -163,7 +164,7 @@ typedef struct LaneCount {
 } LaneCount;
 
 /// The loop of a kernel that computes several products in blocks of one free size, the others' sizes being the forward's. Where there is
-/// none, in parts of a block: then the tile is a part.
+/// none, in parts of a block: then the tile is a part; or in blocks of the forward's size.
 typedef struct LoopTile {
     bool is_owned;     // the block is that of an owner, and the loop goes over other blocks
     const char *rows;  // of the products' results, other than the block's own, in Python

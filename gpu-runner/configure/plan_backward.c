@@ -355,6 +355,7 @@ static void put_own(const BackwardPlan *plan, const Json *launch, Json *json, Er
         json_set_number(loop, "rows", expression(plan, source, "rows", error));
         json_set(loop, "widths", widths_json(plan, arguments, json_get(source, "tensors"), error));
         json_set_bool(loop, "is_owned", json_get_bool(source, "is_owned", false));
+        json_set_bool(loop, "is_fixed", json_get_bool(source, "is_fixed", false));
     }
     Json *row = json_get(own, "row");
     if (!row) row = json_get(own, "elements");

@@ -95,6 +95,7 @@ static void choose_loop(Json *launch, const Json *own, TileCard card, Buffer *wo
                        .divides = limits,
                        .divide_count = count,
                        .is_owned = json_get_bool(loop, "is_owned", false),
+                       .is_fixed = json_get_bool(loop, "is_fixed", false),
                        .widest = whole(own, "widest"),
                        .warps = (int)whole(own, "num_warps"),
                        .stages = (int)whole(own, "num_stages")};

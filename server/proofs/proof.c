@@ -105,12 +105,15 @@ static Json *loop_json(Arena *arena, const BackwardLaunch *launch) {
     put_parts(tiles, launch);
     for (int i = 0; i < launch->block_count; i++) {
         const LaunchBlock *block = &launch->blocks[i];
-        if (block->role != BLOCK_LOOP) continue;
+        bool is_fixed = block->role == BLOCK_FIXED;
+        if (block->role != BLOCK_LOOP && !is_fixed) continue;
         Json *tile = json_object(arena), *sizes = json_array(arena);
-        for (int size = 64; size >= 8; size /= 2) json_push(sizes, json_number(arena, size));
+        for (int size = 64; size >= 8 && !is_fixed; size /= 2)
+            json_push(sizes, json_number(arena, size));
         json_set_string(tile, "same", block->of);
         json_set_string(tile, "role", "loop");
-        json_set(tile, "divides", names_json(arena, block->limits, block->limit_count));
+        json_set(tile, "divides",
+                 names_json(arena, block->limits, is_fixed ? 0 : block->limit_count));
         json_set(tile, "axis", json_null(arena));
         json_set(tile, "sizes", sizes);
         json_set(tiles, block->name, tile);
@@ -194,6 +197,7 @@ static void put_loop(Json *own, const BackwardLaunch *launch) {
         LaneCount count;
     } counts[] = {{"products", loop->products}, {"kept", loop->kept}, {"loaded", loop->loaded}};
     json_set_bool(own, "is_owned", loop->is_owned);
+    if (launch_block_with(launch, BLOCK_FIXED)) json_set_bool(own, "is_fixed", true);
     json_set_string(own, "rows", with_rows(arena, loop->rows, block, part));
     if (part) json_set_string(own, "part", part);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {

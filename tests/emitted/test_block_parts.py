@@ -10,6 +10,7 @@ import pytest
 from tests.emitted.plan import ROOT, Runner, derived, tad
 
 ATTENTION = ROOT / "examples" / "attention.py"
+KERNELS = ROOT / "tests" / "emitted" / "kernels"
 TWO_STAGE = ROOT / "examples" / "attention_two_stage.py"
 
 KERNEL = """import torch
@@ -92,6 +93,17 @@ def test_the_launch_says_how_many(tmp_path: Path) -> None:
     text = " ".join(written(TWO_STAGE).split())
     assert "tile, warps, stages = _loop_tile( BLOCK_M, (K, V, Q, dOut)," in text
     assert "PARTS=BLOCK_M // tile," in text and "divides=(BLOCK_M,)," in text
+    # the kernel that streams keys has them all at once, with warps and stages of its own
+    assert "_, warps, stages = _loop_tile( BLOCK_N, (Q, Out, dOut, K, V)," in text
+    assert text.count("PARTS: tl.constexpr") == 1 and text.count("fixed=True,") == 1
+
+
+def test_variants_of_a_flag_share_the_choice() -> None:
+    """Below an `if` the launch takes what each side has for itself."""
+    text = " ".join(written(KERNELS / "attends_by_flags.py").split())
+    keys = text[text.index("def flagged_backward_dk_dv(") :]
+    assert keys[: keys.index("class ")].count("for part in range(first * PARTS") > 1
+    assert "PARTS=M // tile," in text
 
 
 def test_a_tuned_forward_leaves_the_parts_to_its_backward(tmp_path: Path) -> None:

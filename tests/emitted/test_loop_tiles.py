@@ -115,6 +115,18 @@ def test_the_tile_fits_twice() -> None:
         assert choose()(128, tensors(), **parts) == chosen
 
 
+def test_a_size_that_stays_has_its_warps_and_stages() -> None:
+    for rows, tile, dim, chosen in (
+        (64, 32, 64, (4, 3)),
+        (128, 64, 64, (8, 3)),
+        (128, 64, 128, (8, 3)),
+        (128, 128, 64, (8, 3)),
+        (128, 128, 128, (8, 2)),
+    ):
+        given = queries(rows, dim) | {"divides": (), "fixed": True}
+        assert choose()(tile, tensors(), **given) == (tile, *chosen)
+
+
 @pytest.mark.parametrize(
     ("size", "given", "width", "room"),
     [

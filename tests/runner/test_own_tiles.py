@@ -249,8 +249,8 @@ def test_tiles_of_products_are_the_functions(card: str, types: tuple, worker: Ru
 def test_tiles_of_loops_are_the_functions(card: str, type_: str, worker: Runner) -> None:
     choose = rule("_loop_tile", BY_STEM["attention"], _card_of=lambda _: CARDS[card])
     cases, launches = [], []
-    for size, rows, dim, is_owned, is_precise in itertools.product(
-        [16, 32, 64, 128], [16, 64, 96, 128], [32, 64, 128, 256], [False, True], [False, True]
+    for size, rows, dim, is_owned, is_fixed, is_precise in itertools.product(
+        [16, 32, 64, 128], [16, 64, 96, 128], [32, 64, 128, 256], *[[False, True]] * 3
     ):
         counts = (
             {
@@ -266,9 +266,9 @@ def test_tiles_of_loops_are_the_functions(card: str, type_: str, worker: Runner)
             }
         )
         for divides in ((), (rows,), (rows, 48)):
-            cases.append((size, rows, counts, divides, is_owned, is_precise))
+            cases.append((size, rows, counts, divides, is_owned, is_fixed, is_precise))
             own = {"rows": rows, **counts, "tensors": ["X", "Y"]}
-            own |= {"is_owned": is_owned, "is_precise": is_precise}
+            own |= {"is_owned": is_owned, "is_fixed": is_fixed, "is_precise": is_precise}
             tile = {"role": "loop", "same": size, "axis": None, "divides": divides}
             launch = {"arguments": {"tile": {"value": 1}}, "tiles": {"tile": tile}, "own": own}
             launches.append(launch)
@@ -279,10 +279,11 @@ def test_tiles_of_loops_are_the_functions(card: str, type_: str, worker: Runner)
         line = f"# tad: n=4, BLOCK=4, X={type_}[4], Y=f16[4], grid=(4,){text}"
         tensors = None, Tensor(width=TYPES[type_]), Tensor(width=2)
         found = planned(worker, line, launches, card=card_of(card))
-        for launch, (size, rows, counts, divides, is_owned, is_precise) in zip(
+        for launch, (size, rows, counts, divides, is_owned, is_fixed, is_precise) in zip(
             found, cases, strict=True
         ):
             flags = {"divides": divides, "owned": is_owned, "widest": 2 if is_precise else 4}
+            flags["fixed"] = is_fixed
             own = choose(size, tensors, rows, **counts, **flags, **options)
             said = launch["options"]["num_warps"], launch["options"]["num_stages"]
             assert (launch["arguments"][0]["value"], *said) == own, (

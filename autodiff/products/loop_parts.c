@@ -287,54 +287,6 @@ static bool is_integer(const Value *value, int64_t wanted) {
     return value_is_int(value, &number) && number == wanted;
 }
 
-typedef struct SizeSearch {
-    const Value *value;
-    bool is_found;
-} SizeSearch;
-
-static bool visit_size(void *context, Op *op) {
-    SizeSearch *search = context;
-    for (int i = 0; i < op->result_count; i++)
-        for (int d = 0; d < op->results[i]->type.rank; d++)
-            search->is_found =
-                search->is_found || is_block(op->results[i]->type.dims[d], search->value);
-    return !search->is_found;
-}
-
-/// Whether a tile of the function has so many lanes.
-static bool is_size(const Function *function, const Value *value) {
-    SizeSearch search = {.value = value};
-    region_walk(function->body, visit_size, &search);
-    return search.is_found;
-}
-
-/// Whether a whole number is 0 or more for certain.
-static bool is_never_negative(const Function *function, const Value *value, int depth) {
-    const Op *op = value->op;
-    int64_t number;
-    if (value_is_int(value, &number)) return number >= 0;
-    if (depth == MOST_NESTED) return false;
-    if (!op) {
-        const Op *loop = value->region->parent;
-        if (!loop) return value->type.is_constexpr && is_size(function, value);
-        return loop->code == OP_FOR && value->index == 0 &&
-               is_never_negative(function, loop->operands[LOWER], depth + 1) &&
-               is_never_negative(function, loop->operands[STEP], depth + 1);
-    }
-    if (op->code == OP_PROGRAM_ID || op->code == OP_NUM_PROGRAMS) return true;
-    if (op->code == OP_IF) {
-        for (int r = 0; r < 2; r++)
-            if (!is_never_negative(
-                    function, region_terminator(op->regions[r])->operands[value->index], depth + 1))
-                return false;
-        return true;
-    }
-    bool is_kept = op->code == OP_ADD || op->code == OP_MUL || op->code == OP_FLOORDIV;
-    if (!is_kept && op->code != OP_MINIMUM) return false;
-    return is_never_negative(function, op->operands[0], depth + 1) &&
-           is_never_negative(function, op->operands[1], depth + 1);
-}
-
 /// The loop counts parts; what it counted before is made of that.
 static void count_parts(PartTaking *taking, Op *loop, Value *parts, Value *rows) {
     Function *function = taking->inside.function;
@@ -343,26 +295,21 @@ static void count_parts(PartTaking *taking, Op *loop, Value *parts, Value *rows)
                        .before = loop,
                        .range = loop->range},
             *b = &taking->inside;
-    Value *lower = loop->operands[LOWER], *upper = loop->operands[UPPER],
-          *step = loop->operands[STEP], *part = loop->regions[0]->arguments[0];
+    Value *lower = loop->operands[LOWER], *step = loop->operands[STEP],
+          *part = loop->regions[0]->arguments[0];
+    Value *trips = build_trip_count(&outside, lower, loop->operands[UPPER], step);
     Value *quotient = build_binary(b, OP_FLOORDIV, part, parts),
           *remainder = build_binary(b, OP_MOD, part, parts), *at = quotient;
-    // a quotient of what may be negative is not what it was divided by
-    bool goes_on = is_integer(step, 1) && is_never_negative(function, lower, 0);
-    if (!goes_on) {
-        upper = build_trip_count(&outside, lower, upper, step);
-        if (!is_integer(step, 1)) at = build_binary(b, OP_MUL, at, step);
-        if (!is_integer(lower, 0)) at = build_binary(b, OP_ADD, lower, at);
-        lower = build_int(&outside, 0);
-    }
+    // from 0 on, so that nobody has to ask whether what is divided is negative: that took registers (docs/gpu.md)
+    if (!is_integer(step, 1)) at = build_binary(b, OP_MUL, at, step);
+    if (!is_integer(lower, 0)) at = build_binary(b, OP_ADD, lower, at);
     at->name = part->name;
     part->name = "part";
     region_replace_uses(loop->regions[0], part, at);
     op_set_operand(quotient->op, 0, part);
     op_set_operand(remainder->op, 0, part);
-    op_set_operand(loop, LOWER,
-                   is_integer(lower, 0) ? lower : build_binary(&outside, OP_MUL, lower, parts));
-    op_set_operand(loop, UPPER, build_binary(&outside, OP_MUL, upper, parts));
+    op_set_operand(loop, LOWER, build_int(&outside, 0));
+    op_set_operand(loop, UPPER, build_binary(&outside, OP_MUL, trips, parts));
     op_set_operand(loop, STEP, build_int(&outside, 1));
     Value *range = build_binary(b, OP_ARANGE, build_int(b, 0), rows);
     taking->lanes = build_binary(b, OP_ADD, build_binary(b, OP_MUL, remainder, rows), range);

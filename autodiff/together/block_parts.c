@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "analysis/choices/choices.h"
+#include "analysis/launches/launch_values.h"
 #include "autodiff/products/loop_parts.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/together/launch_parameter.h"
@@ -28,12 +30,35 @@ static Value *block_value(const Differentiation *state, const LaunchBlock *block
     return NULL;
 }
 
+/// Whether all launches of the file pass no more rows than a part has.
+static bool has_few_rows(const Differentiation *state, const LaunchBlock *block) {
+    const Function *primal = state->primal;
+    for (int i = 0; i < primal->definition->parameter_count; i++) {
+        if (strcmp(primal->parameters[i].name, block->of) != 0) continue;
+        LaunchValues values = launches_values(primal, i);
+        return values.count && values.items[values.count - 1] <= ROWS_OF_A_PART;
+    }
+    return false;
+}
+
+/// The block as a whole: beside another one that is chosen nothing is said of it, else warps and stages are chosen for it.
+static void keep_whole(BackwardLaunch *launch) {
+    bool is_beside = launch_block_with(launch, BLOCK_LOOP) != NULL;
+    for (int i = 0; i < launch->block_count; i++)
+        if (launch->blocks[i].role == BLOCK_PARTS)
+            launch->blocks[i].role = is_beside ? BLOCK_OTHER : BLOCK_FIXED;
+}
+
 void blocks_take_parts(Differentiation *state, BackwardLaunch *launch) {
     const LaunchBlock *block = launch_block_with(launch, BLOCK_PARTS);
     const FunctionDefinition *kernel = state->primal->definition;
     bool is_set = state->options && state->options->wrapper == WRAPPER_AUTOGRAD,
          is_tuned = kernel->is_autotuned || kernel->has_heuristics;
     if (!is_set || !block || (is_tuned && !launch->follows_tuner)) return;
+    if (!is_tuned && has_few_rows(state, block)) {
+        keep_whole(launch);
+        return;
+    }
     PartLoops search = {.arena = state->arena, .block = block_value(state, block)};
     region_walk(state->backward->body, visit_loop, &search);
     if (!search.loops.count) return;

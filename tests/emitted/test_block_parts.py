@@ -47,7 +47,7 @@ def attention(q, k, v, w: torch.Tensor):
     o = torch.empty_like(q)
     heads, T, D = q.shape
     w = w.to(torch.int32)
-    attend[(triton.cdiv(T, 32), heads)](q, k, v, w, o, T, D=D, BLOCK_M=32, BLOCK_N=16)
+    attend[(triton.cdiv(T, 128), heads)](q, k, v, w, o, T, D=D, BLOCK_M=128, BLOCK_N=16)
     return o
 """
 
@@ -85,12 +85,23 @@ def test_rows_of_a_block_are_taken_in_parts(extra: str, tmp_path: Path) -> None:
     assert ("tl.arange(0, BLOCK_M // PARTS)" in keys) == EXTRAS[extra]
 
 
+def of_many_rows(file: Path, folder: Path) -> Path:
+    """The same file, whose launches have 128 rows."""
+    text = file.read_text()
+    for old, new in (("BLOCK_M=64,", "BLOCK_M=128,"), ("BLOCK_N = 64, 32", "BLOCK_N = 128, 64")):
+        text = text.replace(old, new)
+    assert text != file.read_text()
+    path = folder / file.name
+    path.write_text(text)
+    return path
+
+
 def test_the_launch_says_how_many(tmp_path: Path) -> None:
     """At most 64 rows beside a tile of its own; else the rows of a part are chosen as such a tile is."""
-    text = " ".join(written(ATTENTION).split())
+    text = " ".join(written(of_many_rows(ATTENTION, tmp_path)).split())
     assert "rows = min(BLOCK_M, 64)" in text and "PARTS=BLOCK_M // rows," in text
     assert "loaded=(2 * HEAD_DIM * rows, 0)," in text
-    text = " ".join(written(TWO_STAGE).split())
+    text = " ".join(written(of_many_rows(TWO_STAGE, tmp_path)).split())
     assert "tile, warps, stages = _loop_tile( BLOCK_M, (K, V, Q, dOut)," in text
     assert "PARTS=BLOCK_M // tile," in text and "divides=(BLOCK_M,)," in text
     # the kernel that streams keys has them all at once, with warps and stages of its own
@@ -98,11 +109,24 @@ def test_the_launch_says_how_many(tmp_path: Path) -> None:
     assert text.count("PARTS: tl.constexpr") == 1 and text.count("fixed=True,") == 1
 
 
-def test_variants_of_a_flag_share_the_choice() -> None:
+def test_few_rows_stay_together() -> None:
+    """Where no launch has more rows than a part, there are none."""
+    for file in (ATTENTION, TWO_STAGE):
+        run = tad("--backward", "--no-proof", file)
+        assert run.returncode == 0 and "PARTS" not in run.stdout
+    assert "fixed=True,\n                owned=True," in run.stdout
+
+
+def test_variants_of_a_flag_share_the_choice(tmp_path: Path) -> None:
     """Below an `if` the launch takes what each side has for itself."""
-    text = " ".join(written(KERNELS / "attends_by_flags.py").split())
+    path = tmp_path / "flags.py"
+    path.write_text(
+        (KERNELS / "attends_by_flags.py").read_text().replace("D=d, M=16", "D=d, M=128")
+    )
+    run = tad("--backward", "--no-proof", path)
+    text = " ".join(run.stdout.split())
     keys = text[text.index("def flagged_backward_dk_dv(") :]
-    assert keys[: keys.index("class ")].count("for part in range(first * PARTS") > 1
+    assert keys[: keys.index("class ")].count("for part in range((programs - first) * PARTS)") > 1
     assert "PARTS=M // tile," in text
 
 
@@ -126,12 +150,13 @@ def test_a_tuned_forward_leaves_the_parts_to_its_backward(tmp_path: Path) -> Non
 def test_who_passes_no_parts_has_none(tmp_path: Path) -> None:
     """Operators and callers by hand choose nothing."""
     for wrapper in ("none", "triton_op"):
-        run = tad("--backward", "--no-proof", "--wrapper", wrapper, ATTENTION)
+        file = of_many_rows(ATTENTION, tmp_path)
+        run = tad("--backward", "--no-proof", "--wrapper", wrapper, file)
         assert run.returncode == 0 and "PARTS" not in run.stdout
 
 
 def test_the_proof_runs_the_parts(tmp_path: Path) -> None:
-    request = derived(ATTENTION)[1]["attention_kernel"]
+    request = derived(of_many_rows(ATTENTION, tmp_path))[1]["attention_kernel"]
     parts = request["backward"]["launches"][1]["tiles"]["PARTS"]
     assert parts["same"] == "BLOCK_M" and parts["sizes"] == [2, 4, 8, 16]
     runner = Runner()

@@ -77,19 +77,26 @@ def digest(text: str) -> str:
     return hashlib.sha256(f"{SEED}:{text}".encode()).hexdigest()
 
 
+def rows() -> list[list[str]]:
+    """Of each repository its name, its commit, and, where it is said, its part."""
+    lines = LIST.read_text(encoding="utf-8").splitlines()
+    return [line.split() for line in lines if line and not line.startswith("#")]
+
+
 def listed() -> dict[str, str]:
     """The commit of each repository."""
-    lines = LIST.read_text(encoding="utf-8").splitlines()
-    pairs = (line.split(maxsplit=1) for line in lines if line and not line.startswith("#"))
-    return dict(pairs)
+    return {name: commit for name, commit, *_ in rows()}
 
 
 def part_of(part: str) -> list[str]:
     """The repositories of `tune` or `aside`, in the list's order."""
-    names = list(listed())
-    drawn = sorted(names, key=digest)
+    said = {name: word for name, _, *words in rows() for word in words}
+    drawn = sorted((name for name in listed() if said.get(name) != "aside"), key=digest)
     chosen = set(drawn[: round(TUNED * len(drawn))])
-    return [name for name in names if (name in chosen) == (part == "tune")]
+    tuned = {
+        name for name in listed() if said.get(name, "tune" if name in chosen else "") == "tune"
+    }
+    return [name for name in listed() if (name in tuned) == (part == "tune")]
 
 
 def folder_of(name: str) -> str:

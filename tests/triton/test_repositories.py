@@ -15,7 +15,10 @@ def test_the_seed_splits_the_list() -> None:
     assert len(names) >= 40
     assert all(len(commit) == 40 for commit in names.values())
     assert sorted([*tune, *aside]) == sorted(names)
-    assert len(tune) == round(0.6 * len(names))
+    said = {name: word for name, _, *words in repositories.rows() for word in words}
+    drawn = [name for name in names if said.get(name) != "aside"]
+    assert len([name for name in tune if name not in said]) == round(0.6 * len(drawn))
+    assert all(name in repositories.part_of(word) for name, word in said.items())
     assert tune == repositories.part_of("tune")
 
 

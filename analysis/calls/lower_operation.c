@@ -271,6 +271,8 @@ Value *lower_method(Lowering *lowering, Entity method, Arguments *arguments, Syn
     if (receiver->type.kind == TYPE_DTYPE || is_question)
         return lower_dtype_question(lowering, receiver, method.name);
     Str name = method.name;
+    if (str_is(name, "get_block_shapes") && receiver->type.rank > 0)
+        return lower_block_shape(lowering, receiver);
     bool is_reflected;
     const char *symbol = operator_of_method(name, &is_reflected);
     if (symbol && arguments->positional.count == 1 && !arguments->keywords.count) {

@@ -300,12 +300,29 @@ static bool is_type_of_elements(const Lowering *lowering, const Value *value, Sy
     return of->op && of->op->code != OP_ADD && of->op->code != OP_SUB;
 }
 
+/// `tile.type.shape`, and the method `tile.type.get_block_shapes()`: of a block's type, which has its shape. NULL for other names.
+static Value *value_of_block_type(Lowering *lowering, SyntaxNode object, Str name) {
+    bool asks = str_is(name, "shape") || str_is(name, "get_block_shapes");
+    if (!asks || node_kind(object) != SYNTAX_ATTRIBUTE ||
+        !str_is(lowering_text(lowering, node_field(object, "attribute")), "type"))
+        return NULL;
+    SyntaxNode tile = node_field(object, "object");
+    if (node_kind(tile) != SYNTAX_IDENTIFIER) return NULL;
+    Entity entity = lower_entity(lowering, tile);
+    return entity.kind == ENTITY_VALUE && entity.value->type.rank > 0 ? entity.value : NULL;
+}
+
+Value *lower_block_shape(Lowering *lowering, Value *tile) { return value_shape(lowering, tile); }
+
 Entity lower_attribute(Lowering *lowering, SyntaxNode node) {
     bool fits = lowering_deeper(lowering, node);
     Entity object = fits ? lower_entity(lowering, node_field(node, "object"))
                          : entity_of(lowering_silent(lowering, "nested too deeply"));
     lowering->depth--;
     Str name = lowering_text(lowering, node_field(node, "attribute"));
+    Value *tile = fits ? value_of_block_type(lowering, node_field(node, "object"), name) : NULL;
+    if (tile && str_is(name, "shape")) return entity_of(lower_block_shape(lowering, tile));
+    if (tile) return (Entity){.kind = ENTITY_METHOD, .value = tile, .name = name};
     if (object.kind == ENTITY_SCOPE &&
         (object.entry.kind == SCOPE_EXTERNAL || object.entry.kind == SCOPE_MODULE)) {
         ScopeEntry entry = scope_attribute(lowering->arena, object.entry, name);

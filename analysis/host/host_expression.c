@@ -284,6 +284,16 @@ bool host_key(Host *host, const HostValue *value, Str *key) {
     }
 }
 
+/// An item of a container, which is another one where the inputs are others that its key rests on.
+static const HostValue *picked(Host *host, const HostValue *item, const HostValue *key) {
+    bool rests_on_inputs = key->kind == HOST_INPUT || key->kind == HOST_OPERATION;
+    if (!rests_on_inputs || item->kind != HOST_CONSTANT) return item;
+    HostValue *copy = ARENA_NEW(host->arena, HostValue);
+    *copy = *item;
+    copy->is_picked = true;
+    return copy;
+}
+
 static const HostValue *subscript(Host *host, HostFrame *frame, SyntaxNode node) {
     const HostValue *value = host_evaluate(host, frame, node_field(node, "value"));
     if (value->kind == HOST_UNKNOWN) return value;
@@ -297,7 +307,7 @@ static const HostValue *subscript(Host *host, HostFrame *frame, SyntaxNode node)
         Str key = STR("");
         bool known = host_key(host, index, &key);
         for (int i = 0; known && i < value->count; i++)
-            if (str_equal(value->keys[i], key)) return value->items[i];
+            if (str_equal(value->keys[i], key)) return picked(host, value->items[i], index);
         if (index->kind == HOST_INPUT && value->count > 0) {  // one of the keys is meant
             host_decide(host, index->input, INPUT_STRING);
             const HostValue *any = NULL;
@@ -315,7 +325,7 @@ static const HostValue *subscript(Host *host, HostFrame *frame, SyntaxNode node)
         return host_keyed(host, value->input, index->constant.string);
     int64_t position = 0;
     if (host_int(index, &position) && (value->kind == HOST_SEQUENCE || value->kind == HOST_INPUT))
-        return host_item(host, value, position);
+        return picked(host, host_item(host, value, position), index);
     return made_up(host, frame, node);
 }
 

@@ -110,6 +110,7 @@ struct HostValue {
     HostKind kind;
     HostOperation operation;
     bool is_concrete;  // a scalar whose value under the present choice of inputs is `constant`
+    bool is_picked;    // a constant that is one of several: the key of it rests on inputs
     Constant constant;
     HostInput *input;
     int axis;

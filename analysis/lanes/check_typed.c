@@ -26,13 +26,15 @@ static bool is_open(const Parameter *parameter) {
 /// What the file writes for the argument, whatever its launcher is called with; NULL for anything else.
 static const Constant *written(const HostArgument *argument) {
     const HostValue *value = argument->value;
-    return value && value->kind == HOST_CONSTANT && !argument->is_tuned ? &value->constant : NULL;
+    bool is_written = value && value->kind == HOST_CONSTANT && !value->is_picked;
+    return is_written && !argument->is_tuned ? &value->constant : NULL;
 }
 
 static DTypeCode written_type(const HostArgument *argument) {
     const HostValue *value = argument->value;
     const HostValue *type = value && value->kind == HOST_TENSOR ? value->tensor->dtype : NULL;
-    bool is_written = type && type->kind == HOST_CONSTANT && type->constant.kind == CONSTANT_DTYPE;
+    bool is_written = type && type->kind == HOST_CONSTANT && !type->is_picked &&
+                      type->constant.kind == CONSTANT_DTYPE;
     return is_written ? type->constant.dtype.code : DTYPE_UNKNOWN;
 }
 

@@ -338,6 +338,39 @@ static ScopeEntry returned_module(ScopeEntry entry, Str name) {
     return is_returned && is_ours(usual) ? entry_external(usual) : entry;
 }
 
+/// Whether it is a function that gives nothing: it stands in for an operation that a release or a device lacks.
+static bool gives_nothing(const ScopeEntry *entry) {
+    if (entry->kind != SCOPE_FUNCTION || !entry->function->is_jit) return false;
+    const FunctionDefinition *function = entry->function;
+    Str text = str_trim(node_text(function->module->source, function->body));
+    return !function->returns_value || str_ends(text, "return None");
+}
+
+/// Whether it is an operation of Triton that does nothing but give a value.
+static bool is_value_operation(Arena *arena, const ScopeEntry *entry) {
+    Str name;
+    ScopeEntry followed = *entry;
+    if (entry->kind == SCOPE_ASSIGNED && entry->item < 0)
+        followed = scope_of_expression(arena, entry->module, entry->node);
+    if (followed.kind != SCOPE_EXTERNAL || !scope_language_name(followed.dotted, &name))
+        return false;
+    OpCode code = scope_find_operation(name);
+    return code != OP_COUNT &&
+           !(op_rows[code].effects & (EFFECT_WRITES | EFFECT_ATOMIC | EFFECT_ORDERED));
+}
+
+/// The operation that a name is where its functions give nothing: a kernel that uses what these give is for devices that have it.
+static ScopeEntry operation_instead(Arena *arena, const ScopeEntry *entries, ScopeEntry chosen,
+                                    int depth) {
+    if (!entries->next || !gives_nothing(&chosen)) return chosen;
+    for (const ScopeEntry *each = entries; each; each = each->next) {
+        ScopeEntry followed =
+            each->kind == SCOPE_IMPORTED ? import_follow(arena, *each, depth + 1) : *each;
+        if (entry_is_known(followed) && is_value_operation(arena, &followed)) return followed;
+    }
+    return chosen;
+}
+
 static ScopeEntry resolve_at(Arena *arena, const Module *module, Str name, int depth) {
     if (depth > IMPORT_DEPTH_LIMIT) return (ScopeEntry){.kind = SCOPE_OPAQUE, .name = name};
     module_note_read(module, name);
@@ -358,7 +391,8 @@ static ScopeEntry resolve_at(Arena *arena, const Module *module, Str name, int d
         chosen = followed;
         rank = own;
     }
-    return returned_module(rank == RANK_NEVER ? first : chosen, name);
+    chosen = operation_instead(arena, entry, rank == RANK_NEVER ? first : chosen, depth);
+    return returned_module(chosen, name);
 }
 
 ScopeEntry module_resolve(Arena *arena, const Module *module, Str name) {

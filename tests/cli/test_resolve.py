@@ -533,3 +533,41 @@ def test_a_combine_function_that_came_along_has_its_imports(workspace: Workspace
     assert "libdevice." not in written or "import libdevice" in written
     result = workspace.tad("--check", "--grad", "main.py", "-f", "concise")
     assert "1 forward kernel: 1 proved" in result.stdout, result.stdout
+
+
+STAND_IN = (
+    HEADER
+    + """if IS_SUPPORTED and hasattr(tl, "make_tensor_descriptor"):
+    make_tensor_descriptor = tl.make_tensor_descriptor
+else:
+
+    @triton.jit
+    def make_tensor_descriptor(base, shape, strides, block_shape):
+        # there is none
+        return
+"""
+)
+DESCRIBED = """@triton.jit
+def kernel(x_ptr, y_ptr, n, USES: tl.constexpr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    if USES:
+        x = make_tensor_descriptor(x_ptr, [n], [1], [B]).load([0])
+    else:
+        x = tl.load(x_ptr + i, mask=i < n)
+    tl.store(y_ptr + i, x * x, mask=i < n)
+"""
+
+
+@pytest.mark.parametrize(
+    "supported", ['os.environ.get("TMA", "0") == "1"', "False", "some.where()"]
+)
+def test_a_function_that_gives_nothing_stands_in_for_an_operation(
+    workspace: Workspace, supported: str
+) -> None:
+    helper = STAND_IN.replace("\n\n\n", f"\nimport os\n\nIS_SUPPORTED = {supported}\n\n\n", 1)
+    kernel = (
+        HEADER.replace("\n\n\n", "\nfrom op import make_tensor_descriptor\n\n\n", 1) + DESCRIBED
+    )
+    workspace.write({"op.py": helper, "main.py": kernel})
+    result = workspace.tad("--check", "--grad", "main.py", "-f", "concise")
+    assert "1 forward kernel: 1 proved" in result.stdout, result.stdout

@@ -57,3 +57,17 @@ def strided_rows(x):
     rows, N = x.shape
     of_strides[(rows,)](x, x.stride(), y, y.stride(), N, BLOCK=triton.next_power_of_2(N))
     return y
+
+
+@triton.jit
+def of_a_block_type(x, y, N, BLOCK: tl.constexpr):
+    j = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(x + j, mask=j < N)
+    twos = tl.full(a.type.get_block_shapes(), 2.0, tl.float32)
+    tl.store(y + j, a * a * twos + tl.zeros(a.type.shape, tl.float32), mask=j < N)
+
+
+def blocks_like_others(x):
+    y = torch.empty_like(x)
+    of_a_block_type[(triton.cdiv(x.numel(), 16),)](x, y, x.numel(), BLOCK=16)
+    return y

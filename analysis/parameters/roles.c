@@ -220,6 +220,14 @@ static void roles_of_descriptor(Roles *roles, const Op *op) {
     role_add(roles, op->operands[1], ROLE_INT);
 }
 
+/// Rows that are picked of a matrix: whole numbers, as the column is where they begin.
+static void roles_of_rows(Roles *roles, const Op *op) {
+    role_add(roles, op->operands[0], ROLE_DESCRIPTOR);
+    roles->ranks[op->operands[0]->id] = 2;
+    role_add(roles, op->operands[op_parameter_index(op->code, STR("x_offsets"))], ROLE_INT);
+    role_add(roles, op->operands[op_parameter_index(op->code, STR("y_offset"))], ROLE_INT);
+}
+
 /// By what the table says of the operation.
 static void roles_of_row(Roles *roles, Op *op, int role) {
     const OpRow *row = &op_rows[op->code];
@@ -261,6 +269,8 @@ static bool visit_roles(void *context, Op *op) {
         return true;
     case OP_DESCRIPTOR_LOAD:
     case OP_DESCRIPTOR_STORE: roles_of_descriptor(roles, op); return true;
+    case OP_DESCRIPTOR_GATHER:
+    case OP_DESCRIPTOR_SCATTER: roles_of_rows(roles, op); return true;
     case OP_ADVANCE: role_add(roles, op->operands[1], ROLE_INT); return true;
     case OP_ADD:
     case OP_SUB:

@@ -243,6 +243,7 @@ typedef struct Block {
     Value *offsets[TYPE_MAX_RANK];
     Value *lengths[TYPE_MAX_RANK];
     Value *padding;  // of a descriptor, which has no offsets
+    Value *rows;     // that are picked along the first axis, for its offsets and lengths; or NULL
 } Block;
 
 static bool tuple_items(Value *tuple, Value **items, int count) {
@@ -287,6 +288,14 @@ static Value *expand_to(Builder *builder, Value *vector, int axis, int rank) {
     return vector;
 }
 
+/// The numbers of a block's lanes along an axis.
+static Value *block_index(Builder *builder, const Block *block, int axis) {
+    Value *lanes = build_binary(builder, OP_ARANGE, build_int(builder, 0), block->lengths[axis]);
+    Value *index = build_binary(builder, OP_ADD, block->offsets[axis], lanes);
+    if (!index->name) index->name = arena_printf(builder->function->arena, "offs_%d", axis);
+    return index;
+}
+
 /// Pointers and mask (NULL: none) of the block; `checked[k]`: dimension k is bounds-checked.
 static void block_addresses(Builder *builder, const Block *block, const bool *checked,
                             Value **pointers, Value **mask) {
@@ -294,9 +303,8 @@ static void block_addresses(Builder *builder, const Block *block, const bool *ch
     *pointers = block->base;
     *mask = NULL;
     for (int k = 0; k < block->rank; k++) {
-        Value *lanes = build_binary(builder, OP_ARANGE, build_int(builder, 0), block->lengths[k]);
-        Value *index = build_binary(builder, OP_ADD, block->offsets[k], lanes);
-        if (!index->name) index->name = arena_printf(arena, "offs_%d", k);
+        bool is_picked = k == 0 && block->rows;
+        Value *index = is_picked ? block->rows : block_index(builder, block, k);
         Value *wide =
             build_binary(builder, OP_CAST, index, build_dtype(builder, dtype_of(DTYPE_INT64)));
         Value *spread = expand_to(builder, wide, k, block->rank);
@@ -304,7 +312,7 @@ static void block_addresses(Builder *builder, const Block *block, const bool *ch
                                  build_binary(builder, OP_MUL, spread, block->strides[k]));
         if (!checked[k]) continue;
         Value *inside = build_binary(builder, OP_LT, index, block->shape[k]);
-        if (!poly_is_nonnegative(arena, value_poly(arena, block->offsets[k])))
+        if (is_picked || !poly_is_nonnegative(arena, value_poly(arena, block->offsets[k])))
             inside =
                 build_binary(builder, OP_AND,
                              build_binary(builder, OP_GE, index, build_int(builder, 0)), inside);
@@ -339,6 +347,29 @@ static bool pads_with_nan(const Value *padding) {
            str_is(padding->constant->string, "nan");
 }
 
+/// What an operation does with a descriptor, in terms of plain pointers; OP_COUNT: nothing, or what has no such terms.
+static OpCode plain_code(OpCode code) {
+    switch (code) {
+    case OP_DESCRIPTOR_LOAD:
+    case OP_DESCRIPTOR_GATHER: return OP_LOAD;
+    case OP_DESCRIPTOR_STORE:
+    case OP_DESCRIPTOR_SCATTER: return OP_STORE;
+    case OP_DESCRIPTOR_ATOMIC_ADD: return OP_ATOMIC_ADD;
+    default: return OP_COUNT;
+    }
+}
+
+/// Where an operation on a descriptor begins along each axis, or which rows it picks. False where that is not known.
+static bool find_offsets(const Op *op, Block *block) {
+    bool picks = op->code == OP_DESCRIPTOR_GATHER || op->code == OP_DESCRIPTOR_SCATTER;
+    if (!picks) return tuple_items(op->operands[1], block->offsets, block->rank);
+    int rows = op_parameter_index(op->code, STR("x_offsets")),
+        column = op_parameter_index(op->code, STR("y_offset"));
+    block->rows = op->operands[rows];
+    block->offsets[1] = op->operands[column];
+    return block->rank == 2 && block->rows && block->rows->type.rank == 1 && block->offsets[1];
+}
+
 static void plain_access(Normalizer *state, Op *op) {
     Function *function = state->function;
     Builder builder = {.function = function,
@@ -346,9 +377,8 @@ static void plain_access(Normalizer *state, Op *op) {
                        .before = op,
                        .range = op->range,
                        .call = op->call};
-    bool is_descriptor = op->code == OP_DESCRIPTOR_LOAD || op->code == OP_DESCRIPTOR_STORE ||
-                         op->code == OP_DESCRIPTOR_ATOMIC_ADD;
-    bool is_load = op->code == OP_LOAD || op->code == OP_DESCRIPTOR_LOAD;
+    OpCode plain = plain_code(op->code);
+    bool is_descriptor = plain != OP_COUNT, is_load = (is_descriptor ? plain : op->code) == OP_LOAD;
     Block block = {0};
     bool checked[TYPE_MAX_RANK];
     if (!block_find(&builder, op->operands[0], &block)) {
@@ -359,7 +389,7 @@ static void plain_access(Normalizer *state, Op *op) {
                 : "the block pointer is chosen at run time, so its address is not known here");
         return;
     }
-    bool known = is_descriptor ? tuple_items(op->operands[1], block.offsets, block.rank)
+    bool known = is_descriptor ? find_offsets(op, &block)
                                : checked_dims(op->operands[3], block.rank, checked);
     if (is_descriptor)
         for (int i = 0; i < block.rank; i++) checked[i] = true;
@@ -378,9 +408,9 @@ static void plain_access(Normalizer *state, Op *op) {
         loaded->name = op->results[0]->name;
         region_replace_uses(function->body, op->results[0], loaded);
     } else {
-        Value *operands[] = {pointers, op->operands[is_descriptor ? 2 : 1], mask};
-        build(&builder, op->code == OP_DESCRIPTOR_ATOMIC_ADD ? OP_ATOMIC_ADD : OP_STORE, operands,
-              3);
+        int value = is_descriptor ? op_parameter_index(op->code, STR("value")) : 1;
+        Value *operands[] = {pointers, op->operands[value], mask};
+        build(&builder, is_descriptor ? plain : OP_STORE, operands, 3);
     }
     op_remove(op);
 }
@@ -433,9 +463,8 @@ static void normalize_region(Normalizer *state, Region *region, bool inductions)
         if (inductions || op->operand_count == 0 || !op->operands[0]) continue;
         TypeKind kind = op->operands[0]->type.kind;
         bool is_block = kind == TYPE_BLOCK_POINTER || kind == TYPE_DESCRIPTOR;
-        bool is_access = op->code == OP_LOAD || op->code == OP_STORE ||
-                         op->code == OP_DESCRIPTOR_LOAD || op->code == OP_DESCRIPTOR_STORE ||
-                         op->code == OP_DESCRIPTOR_ATOMIC_ADD;
+        bool is_access =
+            op->code == OP_LOAD || op->code == OP_STORE || plain_code(op->code) != OP_COUNT;
         if (is_block && is_access) plain_access(state, op);
     }
 }

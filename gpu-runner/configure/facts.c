@@ -418,6 +418,10 @@ static void visit_memory(FactWalk *walk, const Op *op) {
     visit_boundary(walk, op);
     const ValueOrigin *address = origin(walk, op->operands[0]);
     bool stores = (op_rows[op->code].effects & EFFECT_WRITES) != 0;
+    int rows = op_parameter_index(op->code, STR("x_offsets"));  // that a descriptor picks
+    ParameterSet loaded = rows > 0 && rows < op->operand_count
+                              ? set_union(address->loaded, origin(walk, op->operands[rows])->loaded)
+                              : address->loaded;
     if (address->pointer) {
         ParameterFacts *facts = &walk->facts[address->pointer - 1];
         if (op_rows[op->code].effects & EFFECT_READS) {
@@ -426,13 +430,13 @@ static void visit_memory(FactWalk *walk, const Op *op) {
             if (address->has_lanes) facts->is_lane_loaded = true;
             facts->is_paired =
                 facts->is_paired || walk_from(op->operands[0], steps_by_two, false, NULL);
-            FOR_EACH_PARAMETER(walk, i, address->loaded)
+            FOR_EACH_PARAMETER(walk, i, loaded)
             set_add(&walk->facts[i].indexes, address->pointer - 1);
         }
         if (stores) facts->is_stored = true;
         if (op_rows[op->code].effects & EFFECT_ATOMIC) facts->is_atomic = true;
     }
-    if (stores) FOR_EACH_PARAMETER(walk, i, address->loaded) walk->facts[i].is_store_index = true;
+    if (stores) FOR_EACH_PARAMETER(walk, i, loaded) walk->facts[i].is_store_index = true;
 }
 
 /// The lists that a block's address is made of: its shape bounds it.

@@ -392,7 +392,7 @@ const char *own_types_rounding(Arena *arena, const Op *op) {
     DType type = writes || !op->result_count ? stored_type(op) : op->results[0]->type.element;
     const char *name = type.code > DTYPE_OF_PARAMETER ? dtype_name(type.code) : "its type";
     if (op->code == OP_CAST) return arena_printf(arena, "the cast to %s", name);
-    if (op->code == OP_STORE || op->code == OP_DESCRIPTOR_STORE)
+    if (writes && !(op_rows[op->code].effects & EFFECT_ATOMIC))
         return arena_printf(arena, "the store to %s", name);
     if (writes) return arena_printf(arena, "the atomic update of %s", name);
     if (op->code == OP_SUM) return arena_printf(arena, "the sum in %s", name);

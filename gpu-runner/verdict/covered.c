@@ -194,13 +194,21 @@ static void want_place(Covered *covered, PlaceKind kind, Range range, int which,
 }
 
 static bool is_access(OpCode code) {
-    return code == OP_LOAD || code == OP_STORE || code == OP_ATOMIC_ADD ||
-           code == OP_DESCRIPTOR_LOAD || code == OP_DESCRIPTOR_STORE;
+    switch (code) {
+    case OP_LOAD:
+    case OP_STORE:
+    case OP_ATOMIC_ADD:
+    case OP_DESCRIPTOR_LOAD:
+    case OP_DESCRIPTOR_STORE:
+    case OP_DESCRIPTOR_GATHER:
+    case OP_DESCRIPTOR_SCATTER: return true;
+    default: return false;
+    }
 }
 
 /// Whether elements of its tile may be left out.
 static bool is_cut(const Op *op) {
-    if (op->code == OP_DESCRIPTOR_LOAD || op->code == OP_DESCRIPTOR_STORE) return true;
+    if (op_parameter_index(op->code, STR("desc")) == 0) return true;
     static const char *const by[] = {"mask", "boundary_check"};
     for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
         int index = op_parameter_index(op->code, str_from(by[i]));
@@ -211,11 +219,10 @@ static bool is_cut(const Op *op) {
 
 static void want_access(Covered *covered, const Op *op) {
     if (!is_access(op->code)) return;
-    want_place(
-        covered, PLACE_ACCESS, op->range, -1,
-        arena_printf(covered->arena, "the %s of line %d",
-                     op->code == OP_LOAD || op->code == OP_DESCRIPTOR_LOAD ? "load" : "store",
-                     range_line(op->range)));
+    want_place(covered, PLACE_ACCESS, op->range, -1,
+               arena_printf(covered->arena, "the %s of line %d",
+                            op_rows[op->code].effects == EFFECT_READS ? "load" : "store",
+                            range_line(op->range)));
     if (is_cut(op))
         want_place(covered, PLACE_ACCESS, (Range){0}, ACCESS_SOME, "a last block that is cut");
 }

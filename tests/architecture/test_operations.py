@@ -24,7 +24,6 @@ LEFT = {
     "analysis/parameters/roles.c": 1,
     "autodiff/emit/emit_inline.c": 1,
     "autodiff/programs/store_lanes.c": 1,
-    "autodiff/rewrite/normalize.c": 1,
     "autodiff/rewrite/rewrite.c": 1,
     "autodiff/tape/memory.c": 1,
     "codeactions/fix_memory.c": 1,

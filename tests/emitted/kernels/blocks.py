@@ -31,3 +31,23 @@ def optional_descriptor(x, extra, out, M, N, HAS: tl.constexpr, R: tl.constexpr,
         m = more.load([row, column])
         a *= m * m
     target.store([row, column], a * a)
+
+
+# tad: X=24, Y=64, x=f32[X, Y], index=i32[16] in range(0, 24), y=f32[16, 32], at=8, ROWS=16, COLUMNS=32, grid=(1,)
+@triton.jit
+def picks_rows(x, index, y, at, X, Y, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    picked = tl.load(index + tl.arange(0, ROWS))
+    matrix = tl.make_tensor_descriptor(x, [X, Y], [Y, 1], [1, COLUMNS])
+    rows = matrix.gather(picked, at)
+    out = tl.arange(0, ROWS)[:, None] * COLUMNS + tl.arange(0, COLUMNS)[None, :]
+    tl.store(y + out, rows * rows)
+
+
+# tad: X=24, Y=64, x=f32[16, 32], index=i32[16] in distinct, y=f32[X, Y], at=8, ROWS=16, COLUMNS=32, grid=(1,)
+@triton.jit
+def puts_rows(x, index, y, at, X, Y, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    picked = tl.load(index + tl.arange(0, ROWS))
+    own = tl.arange(0, ROWS)[:, None] * COLUMNS + tl.arange(0, COLUMNS)[None, :]
+    v = tl.load(x + own)
+    matrix = tl.make_tensor_descriptor(y, [X, Y], [Y, 1], [1, COLUMNS])
+    matrix.scatter(v * v, picked, at)

@@ -4,6 +4,7 @@
 
 #include "autodiff/blocks/origins.h"
 #include "autodiff/products/loop_parts.h"
+#include "autodiff/rewrite/rewrite.h"
 
 enum { FEWEST_PRODUCTS = 2 };
 
@@ -214,7 +215,9 @@ void loops_describe(Blocks *blocks, BackwardLaunch *launch) {
     LoopTile *tile = ARENA_NEW(blocks->arena, LoopTile);
     *tile = (LoopTile){.kept = count_loads(&search, false), .loaded = count_loads(&search, true)};
     tile->products = count_products(&search, &tile->rows);
-    tile->is_owned = has_owners(blocks, is_free ? search.symbol : NULL);
+    // owners may be shared out among heads, too: their loop is around that of the products
+    tile->is_owned = has_owners(blocks, is_free ? search.symbol : NULL) ||
+                     (!is_free && op_is_in_loop(search.loop->parent));
     if (tile->is_owned && strcmp(tile->rows, "0") == 0) tile->rows = count_loaded_rows(&search);
     list_tensors(&search, tile);
     if (!search.fits) return;

@@ -176,3 +176,12 @@ def test_the_proof_runs_the_parts(tmp_path: Path) -> None:
         assert runner.ask("gradcheck", edited)["status"] == "proved"
     finally:
         runner.close()
+
+
+def test_owners_that_are_shared_out_among_heads_take_parts(tmp_path: Path) -> None:
+    """Programs of several heads share the tiles of keys: their loop over tiles is around that over rows."""
+    variants = of_many_rows(ROOT / "examples" / "attention_variants.py", tmp_path)
+    text = written(variants)
+    start = text.index("def grouped_query_kernel_backward_dk_ptr_dv_ptr(")
+    keys = text[start : text.index("\nclass ", start)]
+    assert "PARTS: tl.constexpr = 1" in keys and "tl.arange(0, BLOCK_M // PARTS)" in keys

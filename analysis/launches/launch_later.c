@@ -9,7 +9,8 @@ typedef struct Later {
     const LaunchSite *site;
     Str name;
     bool is_allocated, is_written;
-    int others;  // mentions besides what binds it
+    Range allocated;  // where the allocation stands
+    int others;       // mentions besides what binds it
 } Later;
 
 static bool is_object(SyntaxNode parent, SyntaxNode node) {
@@ -96,12 +97,14 @@ static bool visit_mention(void *context, SyntaxNode node) {
     bool is_bound = !node_is_null(value) ||
                     (kind == SYNTAX_ASSIGNMENT && node_same(node_field(parent, "left"), node));
     if (!is_bound) later->others++;
-    if (is_later)
+    if (is_later) {
         later->is_written = later->is_written || is_written_at(later, node);
-    else if (is_bound && is_allocation(source, value))
+    } else if (is_bound && is_allocation(source, value)) {
         later->is_allocated = true;
-    else if (is_bound || node_binds_names(parent) || kind == SYNTAX_FOR)
+        later->allocated = node_range(source, node);
+    } else if (is_bound || node_binds_names(parent) || kind == SYNTAX_FOR) {
         later->is_written = true;
+    }
     return true;
 }
 
@@ -125,6 +128,19 @@ static bool find_mentions(const HostLaunch *launch, int parameter, Later *later)
 bool launch_leaves(const HostLaunch *launch, int parameter) {
     Later later;
     return find_mentions(launch, parameter, &later) && !later.is_written;
+}
+
+bool launch_writes_last(const HostLaunch *launch, int parameter) {
+    Later later;
+    if (!find_mentions(launch, parameter, &later) || later.is_written) return false;
+    const LaunchSite *site = launch->site;
+    for (SyntaxNode node = site->call;
+         !node_is_null(node) && !node_same(node, site->launcher->body); node = node_parent(node)) {
+        bool is_loop = node_kind(node) == SYNTAX_FOR || node_kind(node) == SYNTAX_WHILE;
+        if (is_loop && later.allocated.start < node_range(later.module->source, node).start)
+            return false;
+    }
+    return true;
 }
 
 /// Whether the launch is repeated: what it leaves may be there for the next one.

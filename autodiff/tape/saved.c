@@ -1,11 +1,13 @@
 // A backward that recomputes the forward in; one that loads what the forward has stored already out.
 #include "autodiff/tape/saved.h"
 
+#include "analysis/addresses/affine.h"
 #include "analysis/build/build.h"
 #include "analysis/build/clone.h"
 #include "analysis/host/launch.h"
 #include "analysis/ir/walk.h"
 #include "analysis/launches/launch_later.h"
+#include "analysis/launches/launch_least.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/rewrite/copying.h"
 #include "autodiff/rewrite/rewrite.h"
@@ -119,6 +121,35 @@ static Value *stored_number(const Op *op, const Map *ours) {
     return root && walk_from(value, is_costly, true, NULL) ? value : NULL;
 }
 
+static int parameter_of(const Differentiation *state, const Value *root) {
+    for (int i = 0; i < state->primal->parameter_count; i++)
+        if (recomputed(state, state->primal->parameters[i].value) == root) return i;
+    return -1;
+}
+
+/// Whether a step is 1 or more in every launch: no hop that a launcher's caller says, which may be 0.
+static bool is_step(const Differentiation *state, const Poly *step) {
+    if (step->count != 1) return false;
+    for (int a = 0; a < step->terms[0].atom_count; a++) {
+        int at = parameter_of(state, step->terms[0].atoms[a]);
+        int64_t least = at >= 0 ? launches_least(state->arena, state->primal, at) : 0;
+        if (least == LAUNCH_LEAST_UNKNOWN || least < 1) return false;
+    }
+    return true;
+}
+
+/// Whether programs that differ in this number alone store to other elements.
+static bool is_told_apart(const Differentiation *state, const Op *store, Value *id) {
+    Value *root;
+    const Affine place = pointer_affine_of(state->arena, store->operands[0], &root);
+    const Poly *step, *rest;
+    if (!place.known || !poly_split(state->arena, place.base, id, &step, &rest)) return false;
+    for (int t = 0; t < rest->count; t++)
+        for (int a = 0; a < rest->terms[t].atom_count; a++)
+            if (value_depends_on(state->arena, rest->terms[t].atoms[a], id, NULL)) return false;
+    return !poly_is_zero(step) && is_step(state, step);
+}
+
 /// Whether each program finds there what it stored itself: no other one may have stored since, as far as is known.
 static bool is_stored_once(const Differentiation *state, const Op *store, const Value *value) {
     for (LIST_EACH(int, i, state->stores.assumptions)) {
@@ -126,19 +157,15 @@ static bool is_stored_once(const Differentiation *state, const Op *store, const 
         if (range.source == store->range.source && range.start == store->range.start) return false;
     }
     FunctionAxes axes = function_axes(state->arena, state->backward);
+    bool is_index = value->type.element.code == DTYPE_INT32;  // a gradient asked the same already
     for (int axis = 0; axis < PROGRAM_AXES; axis++) {
-        const Value *id = axes.programs[axis];
+        Value *id = axes.programs[axis];
         if (id && value_depends_on(state->arena, value, id, NULL) &&
-            !value_depends_on(state->arena, store->operands[0], id, NULL))
+            (!value_depends_on(state->arena, store->operands[0], id, NULL) ||
+             (is_index && !is_told_apart(state, store, id))))
             return false;
     }
     return true;
-}
-
-static int parameter_of(const Differentiation *state, const Value *root) {
-    for (int i = 0; i < state->primal->parameter_count; i++)
-        if (recomputed(state, state->primal->parameters[i].value) == root) return i;
-    return -1;
 }
 
 bool stored_is_unrounded(const Differentiation *state, const Value *value, const Value *root) {
@@ -170,6 +197,15 @@ bool stored_tensor_is_as_small(const Differentiation *state, const Op *store) {
         if (!tensor || !is_type_of_input(state, launches.items[i], tensor->dtype)) return false;
     }
     return launches.count > 0;
+}
+
+/// Whether nothing that the launcher says writes to the tensor once the launch has: an index is no result that callers leave alone.
+static bool is_last_of_launcher(const Differentiation *state, const Op *store) {
+    int index = parameter_of(state, pointer_root(store->operands[0]));
+    HostLaunches launches = host_launches(state->arena, state->primal->definition, state->primal);
+    for (LIST_EACH(int, i, launches))
+        if (!launch_writes_last(launches.items[i], index)) return false;
+    return true;
 }
 
 bool stored_tensor_is_left(const Differentiation *state, const Op *store) {
@@ -331,7 +367,9 @@ void saved_values_load(Differentiation *state, const Map *ours) {
         Value *value = stored_number(store, ours);
         // Lanes of a store that the author wrote may meet.
         bool is_alone = value && (value->type.rank == 0 || is_own_store(state, store));
-        if (is_alone && stored_value_stays(state, store, value, true))
+        bool is_index = value && value->type.element.code == DTYPE_INT32;
+        if (is_alone && stored_value_stays(state, store, value, true) &&
+            (!is_index || is_last_of_launcher(state, store)))
             load_instead(state, store, value, mask_of_choice(state, store, value, ours));
     }
 }

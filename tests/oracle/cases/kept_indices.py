@@ -3,8 +3,13 @@
 # case: {"class": "views", "call": "m.row_max(x)[0] * w", "inputs": {"x": [7, 20], "w": [7]}}
 # case: {"call": "m.row_max(x.t())[0].sum()", "inputs": {"x": [20, 7]}}
 # case: {"call": "m.changed(x)", "inputs": {"x": [7, 20]}}
-# case: {"call": "m.row_min(x)", "inputs": {"x": [7, 20]}}
-# case: {"call": "m.many(x)", "inputs": {"x": [300, 5]}}
+# case: {"call": "m.row_min(x)", "inputs": {"x": [7, 20]}, "wide": true}
+# case: {"call": "m.many(x)", "inputs": {"x": [300, 5]}, "wide": true}
+# case: {"call": "m.modulo(x, 3)", "inputs": {"x": [6, 20]}, "expect": "right"}
+# case: {"call": "m.hops(x, 0)", "inputs": {"x": [6, 20]}, "expect": "right"}
+# case: {"call": "m.hops(x, 1)", "inputs": {"x": [6, 20]}, "expect": "right"}
+# case: {"call": "m.counted_on(x)", "inputs": {"x": [6, 20]}, "expect": "right"}
+# case: {"call": "m.reused(x)", "inputs": {"x": [6, 20]}, "expect": "right"}
 
 import torch
 import triton
@@ -59,3 +64,81 @@ def row_min(x):
     i = torch.empty(M, dtype=torch.int32, device=x.device)
     row_min_kernel[(M,)](x, v, i, N, BLOCK=triton.next_power_of_2(N))
     return v
+
+
+@triton.jit
+def slot_kernel(x_ptr, v_ptr, i_ptr, N, P, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    cols = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * N + cols, mask=cols < N, other=-float("inf"))
+    v, i = tl.max(x, axis=0, return_indices=True)
+    tl.store(v_ptr + row, v)
+    tl.store(i_ptr + row % P, i)
+
+
+def modulo(x, P: int):
+    """Of several rows the index of one is left."""
+    M, N = x.shape
+    v = torch.empty(M, dtype=x.dtype, device=x.device)
+    i = torch.empty(M, dtype=torch.int32, device=x.device)
+    slot_kernel[(M,)](x, v, i, N, P, BLOCK=triton.next_power_of_2(N))
+    return v
+
+
+@triton.jit
+def hop_kernel(x_ptr, v_ptr, i_ptr, N, s, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    cols = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * N + cols, mask=cols < N, other=-float("inf"))
+    v, i = tl.max(x, axis=0, return_indices=True)
+    tl.store(v_ptr + row, v)
+    tl.store(i_ptr + row * s, i)
+
+
+def hops(x, s: int):
+    M, N = x.shape
+    v = torch.empty(M, dtype=x.dtype, device=x.device)
+    i = torch.empty(M, dtype=torch.int32, device=x.device)
+    hop_kernel[(M,)](x, v, i, N, s, BLOCK=triton.next_power_of_2(N))
+    return v
+
+
+@triton.jit
+def counted_kernel(x_ptr, v_ptr, i_ptr, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    cols = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * N + cols, mask=cols < N, other=-float("inf"))
+    v, i = tl.max(x, axis=0, return_indices=True)
+    tl.store(v_ptr + row, v)
+    tl.store(i_ptr + row, i)
+
+
+def counted_on(x):
+    M, N = x.shape
+    v = torch.empty(M, dtype=x.dtype, device=x.device)
+    i = torch.empty(M, dtype=torch.int32, device=x.device)
+    counted_kernel[(M,)](x, v, i, N, BLOCK=triton.next_power_of_2(N))
+    i += 3
+    i %= N
+    return v * (i >= 0)
+
+
+@triton.jit
+def again_kernel(x_ptr, v_ptr, i_ptr, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    cols = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * N + cols, mask=cols < N, other=-float("inf"))
+    v, i = tl.max(x, axis=0, return_indices=True)
+    tl.store(v_ptr + row, v)
+    tl.store(i_ptr + row, i)
+
+
+def reused(x):
+    M, N = x.shape
+    i = torch.empty(M, dtype=torch.int32, device=x.device)
+    total = 0.0
+    for part in (x, x * x, x.exp() - 2 * x):
+        v = torch.empty(M, dtype=x.dtype, device=x.device)
+        again_kernel[(M,)](part, v, i, N, BLOCK=triton.next_power_of_2(N))
+        total = total + v * v
+    return total

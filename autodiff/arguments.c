@@ -36,8 +36,10 @@ static bool parameter_is_used(const ParameterUse *use, const Parameter *paramete
 
 ArgumentUse argument_use(const Differentiation *state, const Value *value, const char **of) {
     const Tape *tape = tape_of(state, value);
-    bool is_own = value == state->parts.slices || value == state->parts.stages;
+    bool is_run_tile = value == state->parts.run_tile[0] || value == state->parts.run_tile[1];
+    bool is_own = value == state->parts.slices || value == state->parts.stages || is_run_tile;
     *of = is_own ? state->backward->parameters[value->index].name : NULL;
+    if (is_run_tile) return ARGUMENT_RUN_TILE;
     if (is_own) return value == state->parts.slices ? ARGUMENT_SLICES : ARGUMENT_STAGES;
     if (value == state->parts.fill) {
         argument_use(state, state->parts.filled, of);
@@ -107,7 +109,9 @@ enum { LAST_RANK = 6 };
 int argument_rank(ArgumentUse use, const Parameter *parameter) {
     // Python takes no parameter without a default after one that has it.
     bool is_most = use == ARGUMENT_SLICES && parameter->is_constexpr;
-    if (use == ARGUMENT_STAGES || use == ARGUMENT_FILL || is_most) return LAST_RANK;
+    bool has_default =
+        use == ARGUMENT_STAGES || use == ARGUMENT_FILL || use == ARGUMENT_RUN_TILE || is_most;
+    if (has_default) return LAST_RANK;
     if (parameter->is_constexpr) return parameter->default_text.size ? 5 : 4;
     if (use == ARGUMENT_UPSTREAM || use == ARGUMENT_RUNNING) return 0;
     if (use == ARGUMENT_GRADIENT || use == ARGUMENT_KEPT || use == ARGUMENT_SCRATCH) return 2;
@@ -149,6 +153,8 @@ void arguments_arrange(Differentiation *state, Backward *result, BackwardLaunch 
             describe_scratch(state, parameter->value, argument);
             if (role == ARGUMENT_SHAPE || role == ARGUMENT_STRIDE)
                 argument->axis = descriptor_number(state, state->primal->parameters[i].value)->axis;
+            if (role == ARGUMENT_RUN_TILE)
+                argument->axis = parameter->value == state->parts.run_tile[1];
             argument->is_optional = map_has_pointer(&state->parts.optional, parameter->value);
             bool sums = role == ARGUMENT_GRADIENT || role == ARGUMENT_RUNNING;
             for (int g = 0; sums && g < result->gradient_count; g++)

@@ -217,6 +217,7 @@ static bool needs_no_more(const Backward *own, const Backward *other) {
         const BackwardArgument *argument = &own->whole.arguments[i];
         int known = launch_index(&other->whole, argument->name);
         bool is_of_launch = argument->use == ARGUMENT_STAGES ||
+                            argument->use == ARGUMENT_RUN_TILE ||
                             argument->use == ARGUMENT_PROGRAMS ||
                             argument->use == ARGUMENT_TOGETHER || argument->use == ARGUMENT_PARTS;
         if (is_of_launch) continue;

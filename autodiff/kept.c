@@ -99,6 +99,7 @@ static void launch_settle(Arena *arena, BackwardLaunch *launch) {
     TEXT(launch, elements);
     TEXT(launch, flat_end);
     TEXT(launch, flat_lanes);
+    TEXT(launch, flat_run);
     TEXT(launch, row.block);
     TEXT(launch, row.length);
     TEXT(launch, turns_end);

@@ -41,8 +41,24 @@ static int numbered_axis(const LaunchBlock *block) {
     return found;
 }
 
+/// Tiles of runs have sizes of their own: the forward's block is in none of them, and says how many elements the programs have. There is
+/// room for one more than the tiles' blocks.
+static void add_flat_block(BackwardLaunch *launch) {
+    bool is_tiled = false;
+    const BackwardArgument *lanes = NULL;
+    for (int i = 0; i < launch->argument_count; i++) {
+        const BackwardArgument *argument = &launch->arguments[i];
+        is_tiled |= argument->use == ARGUMENT_RUN_TILE;
+        if (argument->use == ARGUMENT_SAME && strcmp(argument->of, launch->flat_lanes) == 0)
+            lanes = argument;
+    }
+    if (is_tiled && lanes)
+        launch->blocks[launch->block_count++] = (LaunchBlock){.name = lanes->name, .of = lanes->of};
+}
+
 /// Owners of a flat index go through all elements in turns of a block, whatever it is.
 static void describe_flat(BackwardLaunch *launch) {
+    add_flat_block(launch);
     for (int i = 0; launch->flat_end && launch->loaded_count && i < launch->block_count; i++) {
         LaunchBlock *block = &launch->blocks[i];
         if (strcmp(block->of, launch->flat_lanes) != 0) continue;

@@ -354,6 +354,11 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
             if (stages) LIST_PUSH(arena, &call, stages);
             continue;
         }
+        if (argument->use == ARGUMENT_RUN_TILE) {
+            const char *size = run_tile_text(arena, plan, launch, argument);
+            if (size) LIST_PUSH(arena, &call, size);
+            continue;
+        }
         const char *value = argument->use == ARGUMENT_SAME ? argument->of : argument->name;
         const char *given = descriptor_number_text(arena, plan, argument),
                    *size = has_tiles ? tile_size_text(launch, &tiles, argument->name) : NULL;

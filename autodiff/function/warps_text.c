@@ -148,6 +148,22 @@ const char *stages_text(Arena *arena, const LaunchPlan *plan, const BackwardLaun
                              items.count, indent, 1);
 }
 
+const char *run_tile_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
+                          const BackwardArgument *argument) {
+    TileNames names;
+    if (!launch->flat_run || !launch->flat_lanes || !plan_has_names(plan, launch->flat_run))
+        return NULL;
+    const char *block = launch->flat_lanes;
+    if (launch->flat_end && tiles_are_own(arena, plan, launch, &names))
+        block = names.block;
+    else if (!plan_has_names(plan, block) || !names_are_passed(plan, block))
+        return NULL;
+    const char *lanes = arena_printf(arena, "triton.next_power_of_2(max(%s, 1))", launch->flat_run);
+    return argument->axis
+               ? arena_printf(arena, "%s=min(%s, %s)", argument->name, block, lanes)
+               : arena_printf(arena, "%s=max(%s // %s, 1)", argument->name, block, lanes);
+}
+
 /// Where each program has few threads, more of them hide the waiting for memory. Measured in docs/gpu.md.
 static bool has_few_warps(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch) {
     bool is_tuned = plan->kernel->is_autotuned || plan->kernel->has_heuristics;

@@ -13,6 +13,10 @@ const char *warps_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunc
 const char *stages_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
                         const char *name, int indent);
 
+/// A size of a tile of runs, which has as many elements as a block: `LANES=...`. NULL: the parameter's default.
+const char *run_tile_text(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch,
+                          const BackwardArgument *argument);
+
 /// Whether the launch counts its warps (`_warps`) where the forward's launch says none.
 bool launch_counts_warps(Arena *arena, const LaunchPlan *plan, const BackwardLaunch *launch);
 /// Whether the launch asks `_byte_warps`, which takes what the forward's launch says, too.

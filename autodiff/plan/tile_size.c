@@ -122,6 +122,17 @@ static void describe_loads(Arena *arena, const Function *backward, const Poly *s
     }
 }
 
+/// Whether a product is the elements of a tile of runs: the launch chooses as many as the forward's block has.
+static bool is_run_tile(const Function *backward, const BackwardLaunch *launch,
+                        const Monomial *product) {
+    int count = 0;
+    for (int i = 0; i < launch->argument_count; i++)
+        for (int k = 0; k < product->atom_count; k++)
+            count += launch->arguments[i].use == ARGUMENT_RUN_TILE &&
+                     backward->parameters[i].value == product->atoms[k];
+    return count == 2 && product->atom_count == 2 && product->coefficient == 1;
+}
+
 void tile_size_describe(Arena *arena, const Function *backward, BackwardLaunch *launch) {
     TileSizes tiles = {.arena = arena};
     region_walk(backward->body, visit_tile, &tiles);
@@ -131,12 +142,13 @@ void tile_size_describe(Arena *arena, const Function *backward, BackwardLaunch *
     Buffer out = buffer_new(arena);
     if (product->coefficient != 1) buffer_printf(&out, "%lld", (long long)product->coefficient);
     bool is_alone = product->atom_count == 1 && !out.size;
-    for (int i = 0; i < product->atom_count; i++) {
+    bool is_of_runs = launch->flat_lanes && is_run_tile(backward, launch, product);
+    for (int i = 0; i < product->atom_count && !is_of_runs; i++) {
         const char *name = factor_name(arena, backward, launch, product->atoms[i]);
         if (!name) return;
         bool is_quotient = !is_alone && strchr(name, '/');
         buffer_printf(&out, is_quotient ? "%s(%s)" : "%s%s", out.size ? " * " : "", name);
     }
-    launch->tile = buffer_text(&out);
+    launch->tile = is_of_runs ? launch->flat_lanes : buffer_text(&out);
     describe_loads(arena, backward, size, launch);
 }

@@ -8,12 +8,13 @@
 #include "analysis/build/value_poly.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/digits/digits.h"
-#include "autodiff/extents/element_ranges.h"
+#include "autodiff/extents/stored_digits.h"
 #include "autodiff/rewrite/copying.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/schedule/reduction_plan.h"
 #include "autodiff/schedule/summed_programs.h"
 #include "autodiff/state/tile_turns.h"
+#include "autodiff/tape/tape.h"
 
 typedef struct Flat {
     Differentiation *state;
@@ -27,7 +28,10 @@ typedef struct Flat {
     Value *inside;       // the lanes of a turn that are elements of it
     Value *
         is_own;  // the lanes that have an owner, in all turns alike; NULL: the owner is one for all lanes
-    Value *owner;   // the element of a gradient
+    Value *owner;  // the element of a gradient
+    Value *first;  // in a tile of runs: the number of each run's first element; or NULL
+    Value *
+        owners;  // in a tile of runs, where `owner` is a column: the same one after the other; or NULL
     Value *period;  // the number of the period that it is of; NULL: there are none
     Value *
         all_row;  // likewise, of the lane's element: its row among all, or among those of its period
@@ -59,6 +63,10 @@ static Value *cast(Builder *b, Value *x, DType element) {
 
 /// What a loop runs to.
 static Value *count_of(Builder *b, Value *x) { return cast(b, x, dtype_of(DTYPE_INT32)); }
+
+static Value *expand(Builder *b, Value *x, int axis) {
+    return build_binary(b, OP_EXPAND_DIMS, x, build_int(b, axis));
+}
 
 static Value *rounded_up(Builder *b, Value *x, Value *by) {
     return build_trip_count(b, build_int(b, 0), x, by);
@@ -243,6 +251,14 @@ static bool is_zero_outside(const Flat *flat, const Value *value) {
     }
 }
 
+/// Whether a value is a column of a tile of runs: one for each owner.
+static bool is_column(const Flat *flat, const Value *value) {
+    int64_t width;
+    const Type *type = &value->type;
+    return flat->owners && type->rank == 2 && type->dims[1] &&
+           poly_is_constant(type->dims[1], &width) && width == 1;
+}
+
 /// An access of the turn's lanes alone, or one that the owner makes once: all of its turns read that element.
 static bool limit_access(const Flat *flat, Builder *b, const Op *op, Value **operands, int *count) {
     int at = op->code == OP_LOAD ? 1 : 2;
@@ -254,7 +270,15 @@ static bool limit_access(const Flat *flat, Builder *b, const Op *op, Value **ope
         *mask = operands[2] = NULL;
         return is_owners;
     }
-    Value *inside = is_owners && flat->is_own ? flat->is_own : flat->inside;
+    bool is_added = op->code == OP_ATOMIC_ADD, is_each = is_column(flat, operands[0]);
+    // what is not made of the owner's number alone (`index - index % run`) is another element in each turn, or lane
+    if (is_added && owners_differ(flat->plan, operands[0])) return false;
+    if (flat->owners && is_added && !is_each) return false;
+    if (is_each && !is_added && !is_owners) return false;
+    is_each = is_each && !is_added;
+    Value *inside = is_each                                      ? expand(b, flat->is_own, 1)
+                    : is_owners && flat->is_own && !flat->owners ? flat->is_own
+                                                                 : flat->inside;
     if (op->code == OP_LOAD && !*mask) {
         bool is_float = dtype_is_float(op->results[0]->type.element);
         operands[2] = is_float ? build_float(b, 0.0) : build_int(b, 0);
@@ -264,6 +288,16 @@ static bool limit_access(const Flat *flat, Builder *b, const Op *op, Value **ope
     else if (!mask_has(*mask, flat->inside))
         *mask = build_binary(b, OP_AND, *mask, flat->inside);
     return true;
+}
+
+/// What is made of a column of owners, of the same one after the other.
+static Value *of_owners(const Flat *flat, Builder *b, Value *value) {
+    Value *operands[OPERATION_MOST_OPERANDS] = {0};
+    if (value == flat->owner) return flat->owners;
+    if (!is_column(flat, value) || !value->op) return value;
+    for (int i = 0; i < value->op->operand_count; i++)
+        if (value->op->operands[i]) operands[i] = of_owners(flat, b, value->op->operands[i]);
+    return build(b, value->op->code, operands, value->op->operand_count);
 }
 
 /// What a turn adds for its owner.
@@ -276,8 +310,11 @@ static void add_term(Flat *flat, Builder *b, int index, Value **operands) {
     if (flat->lanes_own)
         address =
             add(b, address, multiply(b, flat->row, part_stride(flat->state, statement->gradient)));
+    else if (flat->owners)
+        term = build_binary(b, OP_SUM, term, build_int(b, 1));
     else
         term = build_unary(b, OP_SUM, term);
+    if (flat->owners) address = of_owners(flat, b, address);
     build(b, OP_ATOMIC_ADD, (Value *[]){address, term, flat->is_own}, 3);
     statement->op = b->before->previous;
 }
@@ -303,6 +340,39 @@ static Value *digit_in_turn(const Flat *flat, Builder *b, Value *result) {
     return cast(b, digit, result->type.element);
 }
 
+/// In a tile of runs, the number of an element among those of its run (`index % run`): nothing is divided. NULL: the value is another one.
+static Value *place_in_run(const Flat *flat, Builder *b, Value *result) {
+    const Poly *low, *extent;
+    Value *number = flat->digits.number;
+    if (!flat->first || result->type.rank != 1 ||
+        !digit_read(flat->state->arena, result, number, &low, &extent) || !poly_is_one(low) ||
+        !same_size(extent, flat->digits.low))
+        return NULL;
+    Value *place = build_binary(b, OP_SUB, map_get_pointer(&flat->copies, number), flat->first);
+    return cast(b, place, result->type.element);
+}
+
+/// In a tile of runs, lanes of the forward's block that are the same in all of its turns (`tl.full([BLOCK], ...)`), as that tile. NULL where they
+/// are made of more than one number.
+static Value *spread_again(Flat *flat, Builder *b, Value *value) {
+    Value *operands[OPERATION_MOST_OPERANDS] = {0}, *known = map_get_pointer(&flat->copies, value);
+    const Op *op = value->op;
+    if (known || value->type.rank == 0) return known ? known : value;
+    if (value->type.rank != 1 || !op || op->operand_count > OPERATION_MOST_OPERANDS) return NULL;
+    int shape = op_parameter_index(op->code, STR("shape"));
+    if (shape < 0 && !op_is_by_element(op)) return NULL;
+    for (int i = 0; i < op->operand_count; i++) {
+        if (!op->operands[i]) continue;
+        operands[i] = i == shape ? build_shape(b, flat->inside->type)
+                                 : spread_again(flat, b, op->operands[i]);
+        if (!operands[i]) return NULL;
+    }
+    Value *copy = build(b, op->code, operands, op->operand_count);
+    if (!copy || copy->type.kind == TYPE_UNKNOWN) return NULL;
+    map_set_pointer(&flat->copies, value, copy);
+    return named(copy, value->name);
+}
+
 static bool make_again(Flat *flat, Builder *b, Op *op) {
     Value *operands[OPERATION_MOST_OPERANDS + 3] = {0};
     int count = op->operand_count;
@@ -317,6 +387,7 @@ static bool make_again(Flat *flat, Builder *b, Op *op) {
         return true;
     }
     Value *digit = result ? digit_in_turn(flat, b, result) : NULL;
+    if (result && !digit) digit = place_in_run(flat, b, result);
     if (digit) {
         map_set_pointer(&flat->copies, result, named(digit, result->name));
         return true;
@@ -325,7 +396,14 @@ static bool make_again(Flat *flat, Builder *b, Op *op) {
         map_set_pointer(&flat->copies, result, flat->inside);
         return true;
     }
-    for (int i = 0; i < count; i++) operands[i] = value_mapped(&flat->copies, op->operands[i]);
+    // what says a shape, or has another one, is of the forward's block
+    if (flat->owners && (op->code == OP_EXPAND_DIMS || op->code == OP_BROADCAST_TO)) return false;
+    for (int i = 0; i < count; i++) {
+        if (!op->operands[i]) continue;
+        operands[i] = flat->owners ? spread_again(flat, b, op->operands[i])
+                                   : value_mapped(&flat->copies, op->operands[i]);
+        if (!operands[i]) return false;
+    }
     if (op_is_access(op) && !limit_access(flat, b, op, operands, &count)) return false;
     if (op->code == OP_ATOMIC_ADD) {
         int index = 0;
@@ -421,50 +499,72 @@ static Op *open_columns(Flat *flat, Builder *b, Value *lanes, Value *all) {
     return loop;
 }
 
-/// Owners that have runs of elements: a tile is a part of a run, or the runs that one owner has in several rows.
+/// A size of a tile of runs, along an axis.
+static Value *run_tile_size(Differentiation *state, int axis, const char *name, Str unasked) {
+    Type whole = {.kind = TYPE_NUMBER, .element = dtype_of(DTYPE_INT32), .is_constexpr = true};
+    Value *size = state->parts.run_tile[axis] = backward_add_parameter(state, name, whole);
+    Parameter *parameter = &state->backward->parameters[size->index];
+    parameter->is_constexpr = true;
+    parameter->default_text = unasked;
+    return size;
+}
+
+/// Owners of one run of elements each: a tile has the runs of several that follow each other, and a part of these where they are long.
+static Op *open_run_tiles(Flat *flat, Builder *b, Value *total) {
+    Value *runs = run_tile_size(flat->state, 0, "RUNS", STR("8")),
+          *lanes = run_tile_size(flat->state, 1, "LANES", STR("128"));
+    Value *run = build_poly(b, flat->digits.low), *start;
+    flat->plan->turns = named(rounded_up(b, run, lanes), "tiles");
+    Value *end = named(count_of(b, rounded_up(b, total, run)), "end");
+    Op *loop = open_loop(b, build_int(b, 0), end, runs, &start);
+    named(start, "start");
+    Value *turn = named(build_unary(b, OP_PROGRAM_ID, build_int(b, 0)), "turn");
+    flat->owners = add(b, start, build_binary(b, OP_ARANGE, build_int(b, 0), runs));
+    named(flat->owners, "owner");
+    flat->is_own = named(build_binary(b, OP_LT, flat->owners, end), "is_own");
+    flat->owner = expand(b, flat->owners, 1);
+    Value *lane = build_binary(b, OP_ARANGE, build_int(b, 0), lanes);
+    Value *within = add(b, multiply(b, turn, lanes), lane);
+    within = expand(b, named(within, "within"), 0);
+    Value *first = named(multiply(b, wide(flat, b, flat->owner), run), "first");
+    flat->first = first;
+    Value *left = named(least(b, run, build_binary(b, OP_SUB, total, first)), "left");
+    flat->inside = named(build_binary(b, OP_LT, within, left), "inside");
+    Value *index = named(add(b, first, within), flat->digits.number->name);
+    map_set_pointer(&flat->copies, flat->digits.number, index);
+    return loop;
+}
+
+/// Owners that have runs of elements in several rows: a tile is a part of a run, or the runs that one owner has in several of these.
 static Op *open_runs(Flat *flat, Builder *b, Value *lanes, Value *total) {
-    Value *run = build_poly(b, flat->digits.low), *owners = NULL, *together = NULL;
-    if (flat->digits.extent) {
-        owners = build_poly(b, flat->digits.extent);
-        together = named(at_least_one(b, quotient(b, lanes, run)), "rows_at_once");
-    }
+    Value *run = build_poly(b, flat->digits.low), *owners = build_poly(b, flat->digits.extent);
+    Value *together = named(at_least_one(b, quotient(b, lanes, run)), "rows_at_once");
     Value *tiles = named(rounded_up(b, run, lanes), "tiles");
-    Value *rows = NULL;
-    flat->plan->turns = tiles;
-    if (owners) {
-        rows = count_of(b, rounded_up(b, total, multiply(b, owners, run)));
-        Value *groups = rounded_up(b, named(rows, "rows"), together);
-        flat->plan->turns = named(multiply(b, groups, tiles), "turns");
-    }
-    Value *end = rounded_up(b, total, run), *owner;
-    if (owners) end = least(b, owners, end);
+    Value *rows = count_of(b, rounded_up(b, total, multiply(b, owners, run)));
+    Value *groups = rounded_up(b, named(rows, "rows"), together), *owner;
+    flat->plan->turns = named(multiply(b, groups, tiles), "turns");
+    Value *end = least(b, owners, rounded_up(b, total, run));
     end = named(count_of(b, end), "end");
     Op *loop = open_loop(b, build_int(b, 0), end, build_int(b, 1), &owner);
     flat->owner = named(owner, "owner");
     Value *turn = named(build_unary(b, OP_PROGRAM_ID, build_int(b, 0)), "turn");
     Value *lane = build_binary(b, OP_ARANGE, build_int(b, 0), lanes);
-    Value *part = owners ? remainder_of(b, turn, tiles) : turn, *row = owner, *within = lane,
-          *batch = NULL;
-    Value *row_of_lane = owners ? named(quotient(b, lane, run), "row_of_lane") : NULL;
-    if (owners) {  // lanes are of several rows where these are short; else all are of the first
-        row = multiply(b, quotient(b, turn, tiles), together);
-        batch = named(add(b, row, row_of_lane), "row");
-        row = add(b, multiply(b, batch, owners), owner);
-        within = named(remainder_of(b, lane, run), "lane_in_row");
-    }
+    Value *part = remainder_of(b, turn, tiles);
+    Value *row_of_lane = named(quotient(b, lane, run), "row_of_lane");
+    // lanes are of several rows where these are short; else all are of the first
+    Value *row = multiply(b, quotient(b, turn, tiles), together);
+    Value *batch = named(add(b, row, row_of_lane), "row");
+    row = add(b, multiply(b, batch, owners), owner);
+    Value *within = named(remainder_of(b, lane, run), "lane_in_row");
     within = named(add(b, multiply(b, part, lanes), within), "within");
     Value *first = named(multiply(b, wide(flat, b, row), run), "first");
-    Value *index = named(add(b, first, within), flat->digits.number->name), *inside;
-    if (owners) {  // each comparison is with one number for all lanes: else loads would be of single elements
-        Value *fits = build_binary(b, OP_LT, row_of_lane, together);
-        Value *in_row = build_binary(b, OP_LT, within, run);
-        inside = build_binary(b, OP_AND, named(fits, "fits"), in_row);
-        inside = build_binary(b, OP_AND, inside, build_binary(b, OP_LT, batch, rows));
-        inside = build_binary(b, OP_AND, inside, build_binary(b, OP_LT, index, total));
-    } else {
-        Value *left = least(b, run, build_binary(b, OP_SUB, total, first));
-        inside = build_binary(b, OP_LT, within, left);
-    }
+    Value *index = named(add(b, first, within), flat->digits.number->name);
+    // each comparison is with one number for all lanes: else loads would be of single elements
+    Value *fits = build_binary(b, OP_LT, row_of_lane, together);
+    Value *in_row = build_binary(b, OP_LT, within, run);
+    Value *inside = build_binary(b, OP_AND, named(fits, "fits"), in_row);
+    inside = build_binary(b, OP_AND, inside, build_binary(b, OP_LT, batch, rows));
+    inside = build_binary(b, OP_AND, inside, build_binary(b, OP_LT, index, total));
     flat->inside = named(inside, "inside");
     map_set_pointer(&flat->copies, flat->digits.number, index);
     return loop;
@@ -497,9 +597,10 @@ bool flat_take(Differentiation *state, const TileOrders *orders, ReductionPlan *
     Builder b = {.function = state->backward, .region = body};
     if (state->parts.tiles.count && !turns_end_at_bound(&flat, &b)) return false;
     Value *lanes = build_poly(&b, lanes_of(&flat)), *total = count_elements(&flat, &b, lanes);
-    plan->loop =
-        flat.lanes_own ? open_columns(&flat, &b, lanes, total) : open_runs(&flat, &b, lanes, total);
-    if (name) flat.owner->name = name;
+    plan->loop = flat.lanes_own       ? open_columns(&flat, &b, lanes, total)
+                 : flat.digits.extent ? open_runs(&flat, &b, lanes, total)
+                                      : open_run_tiles(&flat, &b, total);
+    if (name) (flat.owners ? flat.owners : flat.owner)->name = name;
     for (LIST_EACH(int, i, ops))
         if (!make_again(&flat, &b, ops.items[i])) return false;
     for (int i = ops.count - 1; i >= 0; i--) op_remove(ops.items[i]);
@@ -514,63 +615,4 @@ bool flat_take(Differentiation *state, const TileOrders *orders, ReductionPlan *
         .plain = flat.plain,
         .has_turns = state->parts.tiles.count != NULL};
     return true;
-}
-
-/// The elements that owners have, in Python, as `stored` of the launch says them; NULL where the launcher does not know all of it.
-static const char *owners_text(const FlatSizes *sizes, const StoredSearch *search,
-                               const char *elements) {
-    const char *bound = sizes->bound ? poly_text(search, sizes->bound) : NULL,
-               *run = poly_text(search, sizes->run),
-               *owners = sizes->owners ? poly_text(search, sizes->owners) : NULL,
-               *period = sizes->period ? poly_text(search, sizes->period) : NULL;
-    int64_t number;
-    if (!run || (sizes->bound && !bound) || (sizes->owners && !owners) ||
-        (sizes->period && !period))
-        return NULL;
-    const char *all = sizes->has_turns ? bound
-                      : bound          ? arena_printf(search->arena, "min(%s, %s)", elements, bound)
-                                       : elements;
-    if (period)  // the last period may have too few elements
-        return arena_printf(search->arena, "[(1, %s), (%s, %s // max(%s, 1))]", owners, owners, all,
-                            period);
-    if (!poly_is_constant(sizes->run, &number) || number != 1)
-        all = arena_printf(search->arena, "triton.cdiv(%s, max(%s, 1))", all, run);
-    return owners ? arena_printf(search->arena, "[(1, min(%s, %s))]", owners, all)
-                  : arena_printf(search->arena, "[(1, %s)]", all);
-}
-
-/// Where lanes are a gradient's, a program has a tile of them: there may be fewer than the forward has programs.
-static void describe_ordered(const Differentiation *state, BackwardLaunch *launch) {
-    const OrderedSizes *sizes = &state->parts.ordered;
-    const StoredSearch *search = stored_search_new(state->arena, state->backward, launch);
-    const char *end = poly_text(search, sizes->elements), *step = poly_text(search, sizes->lanes);
-    launch->turns_end = step ? end : NULL;
-    launch->turns_step = end ? step : NULL;
-}
-
-void flat_describe(const Differentiation *state, BackwardLaunch *launch) {
-    const FlatSizes *sizes = &state->parts.flat;
-    if (state->parts.ordered.lanes) describe_ordered(state, launch);
-    if (!sizes->lanes) return;
-    const StoredSearch *search = stored_search_new(state->arena, state->backward, launch);
-    const char *lanes = factor_text(search, sizes->lanes), *run = poly_text(search, sizes->run),
-               *owners = sizes->owners ? poly_text(search, sizes->owners) : "None",
-               *period = sizes->period ? poly_text(search, sizes->period) : NULL;
-    if (!lanes || !run || !owners || (sizes->period && !period)) return;
-    launch->flat_lanes = lanes;
-    launch->flat_end = sizes->bound ? poly_text(search, sizes->bound) : NULL;
-    launch->has_flat_turns = sizes->has_turns && launch->flat_end;
-    const char *elements = launch->has_flat_turns
-                               ? launch->flat_end
-                               : arena_printf(state->arena, "grid.0 * %s", lanes),
-               *count = owners_text(sizes, search, elements);
-    for (int i = 0; i < launch->argument_count; i++) {
-        BackwardArgument *argument = &launch->arguments[i];
-        const Value *value = state->backward->parameters[i].value;
-        if (argument->use == ARGUMENT_SLICES)
-            argument->turns = arena_printf(state->arena, "%s, %s, %s, %s%s%s", elements, run,
-                                           owners, lanes, period ? ", " : "", period ? period : "");
-        if (argument->is_parts && count && map_has_pointer(&sizes->plain, value))
-            argument->alone = count;
-    }
 }

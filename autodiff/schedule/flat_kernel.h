@@ -8,7 +8,5 @@
 /// Rewrites the backward, and makes the plan that sums over turns. False where the backward is of another form; it may be half made then.
 /// All that it does has to be by element of a tile `program * lanes + lane`, which every program along the only axis has one of.
 bool flat_take(Differentiation *state, const TileOrders *orders, ReductionPlan *plan);
-/// What the Function has to know to choose how many programs share the sums.
-void flat_describe(const Differentiation *state, BackwardLaunch *launch);
 
 #endif

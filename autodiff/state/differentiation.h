@@ -208,6 +208,8 @@ typedef struct PartState {
     int reduction_kernels;  // how many PART_REDUCTION there may be
     Value *
         stages;  // parameter: how many iterations of a loop over programs load ahead (stages.h); or NULL
+    Value *run_tile
+        [2];  // parameters: how many runs of a flat index a tile has, and lanes of each (flat_kernel.h); or NULL
     Value *fill;  // parameter: a flag under which the kernel stores zeros (fills.h); or NULL
     const Value *filled;      // that gradient's parameter
     const char *fill_ranges;  // what is stored under the flag

@@ -66,6 +66,7 @@ typedef enum ArgumentUse {
     ARGUMENT_PROGRAMS,  // how many programs the forward has along `axis` of the grid
     ARGUMENT_TOGETHER,  // of how many of these a program does the work; the parameter has a default: one
     ARGUMENT_PARTS,  // in how many parts a loop takes the forward's block `of`, which it divides; the parameter has a default: one
+    ARGUMENT_RUN_TILE,  // the size along `axis` of a tile of runs, 0: how many, 1: lanes of each. Any powers of two are right; the parameter has a default
     ARGUMENT_PART_STRIDE,  // of a gradient `is_parts`, of the input `of`: elements from one sum to the next
 } ArgumentUse;
 
@@ -73,7 +74,7 @@ typedef struct BackwardArgument {
     const char *name;  // of the emitted kernel's parameter
     ArgumentUse use;
     const char *of;
-    int axis;  // of _SHAPE and _STRIDE, and with an `upstream` or an `input`
+    int axis;  // of _SHAPE, _STRIDE and _RUN_TILE, and with an `upstream` or an `input`
     // Python over the forward's arguments and those of ARGUMENT_STEPS:
     const char *elements;  // of _SCRATCH, a program's; of _STEPS, a tile's
     const char *trips;     // ARGUMENT_STEPS: about as many tiles as can be used; NULL: nobody knows
@@ -211,6 +212,8 @@ typedef struct BackwardLaunch {
     const char *flat_end,
         *flat_lanes;  // of owners of a flat index: where the launch's elements end, and the block that numbers them, in Python over the
     // forward's arguments; NULL: not known, or it has none
+    const char *
+        flat_run;  // with `flat_lanes`: how many elements each owner has, one after the other, likewise; NULL: not known
     bool
         has_flat_turns;  // programs of the forward take turns up to `flat_end`: so many as its grid has count for nothing
     const char *turns_end,

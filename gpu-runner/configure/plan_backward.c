@@ -208,7 +208,7 @@ static Json *actual_json(const BackwardPlan *plan, const char *name, const Json 
         json_set_string(one, "kind", "constant");
         return one;
     }
-    if (json_get(source, "slices") || json_get(source, "stages") ||
+    if (json_get(source, "slices") || json_get(source, "stages") || json_get(source, "run_tile") ||
         (json_get(source, "fill") && !fills))
         return NULL;
     const Json *value = fills ? json_get(source, "fills") : json_get(source, "value");

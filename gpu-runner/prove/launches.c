@@ -14,6 +14,8 @@ enum { STEPS = 3 };
 /// Programs that share a sum at most, or all owners' sums: two in what the user or a launcher says, so that one sums several
 /// where the forward has three programs; three in what is made up, so that two owners are shared by several.
 enum { SLICES_OF_LAUNCH = 2, SLICES_OF_KERNEL = 3 };
+/// A tile of a few runs, and of a part of most runs.
+enum { RUNS_OF_TILE = 2, LANES_OF_RUN = 4 };
 
 static int parameter_named(const FunctionDefinition *definition, const char *name) {
     for (int i = 0; name && i < definition->parameter_count; i++)
@@ -105,6 +107,9 @@ static bool actual_from_json(const LaunchReader *reader, const PlanConfiguration
     } else if (json_get(json, "stages") || json_get(json, "together") ||
                json_get(json, "parts_of")) {
         *actual = constant_actual(constant_int(arena, 1));
+    } else if (json_get(json, "run_tile")) {
+        bool is_lanes = json_get_int(json, "axis", 0) == 1;
+        *actual = constant_actual(constant_int(arena, is_lanes ? LANES_OF_RUN : RUNS_OF_TILE));
     } else if (json_get(json, "fill")) {
         *actual = constant_actual(constant_int(arena, 0));
     } else if (json_get(json, "slices")) {

@@ -18,7 +18,7 @@ typedef struct LaunchReader {
 /// {"kernel", "arguments": {name: {"same" | "upstream" | "gradient" | "running" | "kept" | "before": PARAMETER} (a "gradient" with the
 /// "stored" ranges that nobody sets to 0: stored.h, or that is "optional", as an "upstream" may be: the kernel takes None for it; a "same" that is the stride of an output along "axis", and addresses that
 /// output's upstream gradient alone, with "upstream_of": PARAMETER) or {"scratch": NAME,
-/// "elements"} or {"steps"} or {"slices"} (with the programs that are "shared_by" sums, as "grid.0 * grid.1", and what the launcher says of their number: "most", "each", "busy") or {"part_stride": PARAMETER} (of a "gradient" with "parts") or {"stages"} or {"fill": PARAMETER} (a flag under which the kernel stores all that is "filled" of that gradient) or {"programs": AXIS} or {"value"}}}. False and `*error` where it makes no sense or does not lower.
+/// "elements"} or {"steps"} or {"slices"} (with the programs that are "shared_by" sums, as "grid.0 * grid.1", and what the launcher says of their number: "most", "each", "busy") or {"part_stride": PARAMETER} (of a "gradient" with "parts") or {"stages"} or {"run_tile", "axis"} or {"fill": PARAMETER} (a flag under which the kernel stores all that is "filled" of that gradient) or {"programs": AXIS} or {"value"}}}. False and `*error` where it makes no sense or does not lower.
 bool launch_read(const LaunchReader *reader, const PlanConfiguration *configuration,
                  const Json *json, GradientLaunch *launch, Error *error);
 

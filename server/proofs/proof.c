@@ -27,10 +27,12 @@ static Json *argument_json(Arena *arena, const BackwardArgument *argument) {
         [ARGUMENT_STAGES] = "stages",     [ARGUMENT_PART_STRIDE] = "part_stride",
         [ARGUMENT_FILL] = "fill",         [ARGUMENT_PROGRAMS] = "programs",
         [ARGUMENT_TOGETHER] = "together", [ARGUMENT_PARTS] = "parts_of",
+        [ARGUMENT_RUN_TILE] = "run_tile",
     };
     Json *json = json_object(arena);
     json_set_string(json, uses[argument->use], argument->of);
-    if (argument->use == ARGUMENT_SHAPE || argument->use == ARGUMENT_STRIDE)
+    if (argument->use == ARGUMENT_SHAPE || argument->use == ARGUMENT_STRIDE ||
+        argument->use == ARGUMENT_RUN_TILE)
         json_set_number(json, "axis", argument->axis);
     if (argument->use == ARGUMENT_PROGRAMS) json_set_number(json, "programs", argument->axis);
     if (argument->upstream) {

@@ -148,6 +148,8 @@ class Problem:
                 result[name] = (*self.specification.grid, 1, 1)[use["programs"]]
             elif "together" in use or "parts_of" in use:
                 result[name] = 1
+            elif "run_tile" in use:  # a few runs, and a part of most
+                result[name] = (2, 4)[use["axis"]]
             elif "steps" in use or "stages" in use:
                 result[name] = TAPE_STEPS
             elif "scratch" in use:

@@ -39,6 +39,8 @@ def signature(
             types[name] = "i32"
         elif "fill" in use:
             constants[name] = True
+        elif "run_tile" in use:
+            constants[name] = 16
         elif "stages" in use:
             constants[name] = 3
         elif "together" in use:

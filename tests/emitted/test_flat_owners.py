@@ -30,6 +30,15 @@ ATOMICS = {
     "token_and_time": 0,
     "heads_of_batches": 1,  # runs of elements in periods
     "twice_in_a_table": 1,  # each kernel would have a part of the one gradient
+    "short_runs": 0,
+    "wide_runs": 0,
+    "whole_runs": 0,
+    "flagged_runs": 0,
+    "runs_and_columns": 0,
+    "tuned_runs": 0,
+    "first_of_a_run": 1,  # not made of the owner's number: another one in each turn
+    "capped_runs": 0,
+    "spread_runs": 1,
 }
 
 
@@ -124,3 +133,40 @@ def test_tables_of_batches_and_of_tokens_have_a_kernel_each() -> None:
     assert "slices = _flat_slices(grid[0] * block, 1, C, block, T * C)" in text
     assert "alone=[(1, C), (C, min(ctx.grid[0] * BLOCK, n) // max(T * C, 1))]" in text
     assert "token_sum_kernel_backward_dp_ptr[grid_1](" in text
+
+
+# A number for each short run: a tile has the runs of several owners, whose sums are stored together.
+RUNS = """
+        for start in range(group * RUNS, end, groups * RUNS):
+            row = start + lanes
+            is_own = row < end
+            first = row[:, None] * D
+            left = tl.minimum(D, total - first)
+"""
+RUN_TURN = """
+            for turn in tl.range(slice, tiles, slices, num_stages=STAGES):
+                within = turn * LANES + lanes_1
+                inside = within[None, :] < left
+                offs = first + within[None, :]
+                column = offs - first
+"""
+RUN_SIZES = """
+            BLOCK=block,
+            RUNS=max(block // triton.next_power_of_2(max(D, 1)), 1),
+            LANES=min(block, triton.next_power_of_2(max(D, 1))),
+"""
+
+
+def test_short_runs_share_a_tile() -> None:
+    text = tad("--backward", f"{FILE}:short_runs").stdout
+    for part in (RUNS, RUN_TURN, RUN_SIZES):
+        assert part in text
+    assert "tl.store(dw_ptr + row + dw_offset, tl.sum(dw, axis=1), mask=is_own)" in text
+    assert "gate = tl.load(gate_ptr + row[:, None], mask=is_own[:, None], other=0.0)" in text
+    assert "_wide_block(" in text
+
+
+def test_runs_of_a_tuned_kernel_keep_their_default_tile() -> None:
+    text = tad("--backward", f"{FILE}:tuned_runs").stdout
+    assert "RUNS: tl.constexpr = 8," in text and "LANES: tl.constexpr = 128," in text
+    assert "RUNS=" not in text

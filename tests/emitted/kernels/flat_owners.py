@@ -352,3 +352,158 @@ def run_twice_in_a_table(x, w):
     n = x.numel()
     twice_in_a_table[(triton.cdiv(n, 32),)](x, w, y, T, C, n, BLOCK=32)
     return y
+
+
+@triton.jit
+def short_runs(x_ptr, gate_ptr, w_ptr, y_ptr, n, D, BLOCK: tl.constexpr):
+    """Several runs in a tile, with the number of an element in its run; the last run may be short."""
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    row = offs // D
+    column = offs % D
+    x = tl.load(x_ptr + row * D + column, mask=mask)
+    gate = tl.load(gate_ptr + row, mask=mask)
+    w = tl.load(w_ptr + row, mask=mask)
+    tl.store(y_ptr + offs, x * tl.sigmoid(gate) + w, mask=mask)
+
+
+def run_short_runs(x, gate, w, D: int):
+    y = torch.empty_like(x)
+    n = x.numel()
+    short_runs[(triton.cdiv(n, 32),)](x, gate, w, y, n, D, BLOCK=32)
+    return y
+
+
+@triton.jit
+def wide_runs(x_ptr, gate_ptr, y_ptr, n, stride, D: tl.constexpr, BLOCK: tl.constexpr):
+    """An index of 64 bits, and numbers of runs that do not lie side by side."""
+    offs = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    x = tl.load(x_ptr + offs, mask=mask)
+    gate = tl.load(gate_ptr + offs // D * stride, mask=mask)
+    tl.store(y_ptr + offs, x * gate, mask=mask)
+
+
+def run_wide_runs(x, gate):
+    y = torch.empty_like(x)
+    n = x.numel()
+    wide_runs[(triton.cdiv(n, 32),)](x, gate, y, n, gate.stride(0), D=x.shape[1], BLOCK=32)
+    return y
+
+
+@triton.jit
+def whole_runs(x_ptr, gate_ptr, y_ptr, D: tl.constexpr, BLOCK: tl.constexpr):
+    """No mask: programs have all that there is."""
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + offs, tl.load(x_ptr + offs) + tl.load(gate_ptr + offs // D))
+
+
+def run_whole_runs(x, gate):
+    y = torch.empty_like(x)
+    whole_runs[(x.numel() // 32,)](x, gate, y, D=x.shape[1], BLOCK=32)
+    return y
+
+
+@triton.jit
+def flagged_runs(x_ptr, gate_ptr, flag_ptr, y_ptr, n, D, BLOCK: tl.constexpr):
+    """What a run is read under is another mask."""
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    on = tl.load(flag_ptr + offs // D, mask=mask, other=0) > 0
+    gate = tl.load(gate_ptr + offs // D, mask=mask)
+    x = tl.load(x_ptr + offs, mask=mask & on, other=0.0)
+    tl.store(y_ptr + offs, x * gate, mask=mask)
+
+
+def run_flagged_runs(x, gate, flag):
+    y = torch.empty_like(x)
+    n = x.numel()
+    flagged_runs[(triton.cdiv(n, 32),)](x, gate, flag, y, n, x.shape[1], BLOCK=32)
+    return y
+
+
+@triton.jit
+def runs_and_columns(x_ptr, gate_ptr, b_ptr, y_ptr, n, D, BLOCK: tl.constexpr):
+    """A table of runs beside one of columns: a kernel each."""
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    x = tl.load(x_ptr + offs, mask=mask)
+    gate = tl.load(gate_ptr + offs // D, mask=mask)
+    b = tl.load(b_ptr + offs % D, mask=mask)
+    tl.store(y_ptr + offs, x * gate * b, mask=mask)
+
+
+def run_runs_and_columns(x, gate, b):
+    y = torch.empty_like(x)
+    n = x.numel()
+    runs_and_columns[(triton.cdiv(n, 32),)](x, gate, b, y, n, b.numel(), BLOCK=32)
+    return y
+
+
+@triton.autotune(configs=[triton.Config({"BLOCK": 32}), triton.Config({"BLOCK": 64})], key=["n"])
+@triton.jit
+def tuned_runs(x_ptr, b_ptr, y_ptr, n, D, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    x = tl.load(x_ptr + offs, mask=mask)
+    b = tl.load(b_ptr + offs // D, mask=mask)
+    tl.store(y_ptr + offs, x * b, mask=mask)
+
+
+def run_tuned_runs(x, b):
+    y = torch.empty_like(x)
+    n = x.numel()
+    tuned_runs[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](x, b, y, n, x.shape[-1])
+    return y
+
+
+@triton.jit
+def first_of_a_run(x_ptr, gate_ptr, y_ptr, n, D, BLOCK: tl.constexpr):
+    """The number stands where its run begins."""
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    x = tl.load(x_ptr + offs, mask=mask)
+    gate = tl.load(gate_ptr + (offs - offs % D), mask=mask)
+    tl.store(y_ptr + offs, x * gate, mask=mask)
+
+
+def run_first_of_a_run(x, gate):
+    y = torch.empty_like(x)
+    n = x.numel()
+    first_of_a_run[(triton.cdiv(n, 32),)](x, gate, y, n, x.shape[1], BLOCK=32)
+    return y
+
+
+@triton.jit
+def capped_runs(x_ptr, gate_ptr, y_ptr, n, D, most, BLOCK: tl.constexpr):
+    """A tile of one number, in the shape of the block."""
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    top = tl.full([BLOCK], most, tl.float32)
+    x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+    gate = tl.load(gate_ptr + offs // D, mask=mask, other=1.0)
+    tl.store(y_ptr + offs, tl.minimum(x * gate, top) * top, mask=mask)
+
+
+def run_capped_runs(x, gate, most: float):
+    y = torch.empty_like(x)
+    n = x.numel()
+    capped_runs[(triton.cdiv(n, 32),)](x, gate, y, n, x.shape[1], most, BLOCK=32)
+    return y
+
+
+@triton.jit
+def spread_runs(x_ptr, gate_ptr, y_ptr, n, D, BLOCK: tl.constexpr):
+    """A shape that is said keeps the forward's block."""
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    x = tl.load(x_ptr + offs[:, None], mask=mask[:, None], other=0.0)
+    gate = tl.load(gate_ptr + (offs // D)[:, None], mask=mask[:, None], other=1.0)
+    tl.store(y_ptr + offs[:, None], x * gate, mask=mask[:, None])
+
+
+def run_spread_runs(x, gate):
+    y = torch.empty_like(x)
+    n = x.numel()
+    spread_runs[(triton.cdiv(n, 32),)](x, gate, y, n, x.shape[1], BLOCK=32)
+    return y

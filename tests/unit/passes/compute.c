@@ -118,6 +118,7 @@ static Tile *role_tile(BackwardRun *run, const Differentiation *state, ArgumentU
     if (use == ARGUMENT_SCRATCH) return scratch_tile(run, of);
     if (use == ARGUMENT_STEPS) return number_tile(run, TILES_OF_A_TAPE);
     if (use == ARGUMENT_SLICES || use == ARGUMENT_STAGES) return number_tile(run, SLICES);
+    if (use == ARGUMENT_RUN_TILE) return number_tile(run, 2);
     if (use == ARGUMENT_FILL) return number_tile(run, false);
     if (use == ARGUMENT_TOGETHER || use == ARGUMENT_PARTS) return number_tile(run, 1);
     if (use == ARGUMENT_PART_STRIDE) return number_tile(run, PART_STRIDE);

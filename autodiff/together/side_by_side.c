@@ -46,9 +46,10 @@ static bool is_remainder_of(const Value *value, const Value *id) {
 
 typedef struct Interleaved {
     const SideBySide *own;
-    const Poly *digits;  // the address has a remainder of the program's number by so many; NULL: by none
-    const Poly *lanes;   // and a tile times so many
-    const Poly *steps;   // of the stores before
+    const Poly
+        *digits;  // the address has a remainder of the program's number by so many; NULL: by none
+    const Poly *lanes;  // and a tile times so many
+    const Poly *steps;  // of the stores before
     bool fits;
 } Interleaved;
 

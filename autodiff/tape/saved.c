@@ -158,11 +158,13 @@ static bool is_stored_once(const Differentiation *state, const Op *store, const 
     }
     FunctionAxes axes = function_axes(state->arena, state->backward);
     bool is_index = value->type.element.code == DTYPE_INT32;  // a gradient asked the same already
+    int numbers = 0;
     for (int axis = 0; axis < PROGRAM_AXES; axis++) {
         Value *id = axes.programs[axis];
-        if (id && value_depends_on(state->arena, value, id, NULL) &&
-            (!value_depends_on(state->arena, store->operands[0], id, NULL) ||
-             (is_index && !is_told_apart(state, store, id))))
+        if (!id || !value_depends_on(state->arena, value, id, NULL)) continue;
+        numbers++;  // programs of two numbers may share `b + h`, each of which tells them apart
+        if (!value_depends_on(state->arena, store->operands[0], id, NULL) ||
+            (is_index && (numbers > 1 || !is_told_apart(state, store, id))))
             return false;
     }
     return true;

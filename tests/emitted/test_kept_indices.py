@@ -66,6 +66,9 @@ def test_an_index_that_other_rows_may_store_is_found_again(tmp_path: Path) -> No
     """Of programs that store to one element, one index is left; a hop that a caller says may be 0."""
     slots = ("i_ptr + row, i)", "i_ptr + row % 4, i)")
     assert reads_row(tmp_path, slots, is_proved=False)  # a race of that launch
+    both = ("i_ptr + row, i)", "i_ptr + row + tl.program_id(1), i)")
+    part = ("x_ptr + row * N", "x_ptr + (row + tl.program_id(1) * 9) * N")
+    assert reads_row(tmp_path, both, part, ("(M,)", "(9, M // 9)"), is_proved=False)
     hops = [("i_ptr + row, i)", "i_ptr + row * hop, i)"), ("i_ptr, N,", "i_ptr, hop, N,")]
     assert reads_row(tmp_path, *hops, ("(x):", "(x, hop):"), ("v, i, N", "v, i, hop, N"))
     assert not reads_row(tmp_path, *hops, ("v, i, N", "v, i, i.stride(0), N"))

@@ -9,6 +9,7 @@
 # case: {"call": "m.hops(x, 0)", "inputs": {"x": [6, 20]}, "expect": "right"}
 # case: {"call": "m.hops(x, 1)", "inputs": {"x": [6, 20]}, "expect": "right"}
 # case: {"call": "m.counted_on(x)", "inputs": {"x": [6, 20]}, "expect": "right"}
+# case: {"call": "m.diagonals(x)", "inputs": {"x": [3, 4, 10]}}
 # case: {"call": "m.reused(x)", "inputs": {"x": [6, 20]}, "expect": "right"}
 
 import torch
@@ -142,3 +143,23 @@ def reused(x):
         again_kernel[(M,)](part, v, i, N, BLOCK=triton.next_power_of_2(N))
         total = total + v * v
     return total
+
+
+@triton.jit
+def diagonal_kernel(x_ptr, v_ptr, i_ptr, N, BLOCK: tl.constexpr):
+    b = tl.program_id(0)
+    h = tl.program_id(1)
+    row = b * tl.num_programs(1) + h
+    cols = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * N + cols, mask=cols < N, other=-float("inf"))
+    v, i = tl.max(x, axis=0, return_indices=True)
+    tl.store(v_ptr + row, v)
+    tl.store(i_ptr + b + h, i)
+
+
+def diagonals(x):
+    B, H, N = x.shape
+    v = torch.empty(B, H, dtype=x.dtype, device=x.device)
+    i = torch.empty(B + H, dtype=torch.int32, device=x.device)
+    diagonal_kernel[(B, H)](x, v, i, N, BLOCK=triton.next_power_of_2(N))
+    return v

@@ -222,6 +222,7 @@ static Function *lower_passes(Arena *arena, KernelPass *pass, Diagnostics *diagn
     Function *function = kinds_search(arena, search, pass, is_fixed, diagnostics);
     if (!function) function = lasting_pass(arena, pass, diagnostics);
     function->is_cut = pass->has_limit;
+    pass->knowledge = NULL;
     arena_free(search);
     return function;
 }

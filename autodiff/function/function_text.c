@@ -292,6 +292,43 @@ static void list_options(Arena *arena, const LaunchPlan *plan, const BackwardLau
     }
 }
 
+/// Whether an argument is of this launch alone, with a text of its own: `*text`, or NULL where it is left out. `tiles` is NULL where
+/// the kernel has none of its own.
+static bool says_itself(Arena *arena, const LaunchPlan *plan, int number,
+                        const BackwardArgument *argument, const TileNames *tiles, int indent,
+                        const char **text) {
+    const BackwardLaunch *launch = &plan->backward->launches[number];
+    const char *name = argument->name, *value = NULL;
+    const BackwardArgument *of;
+    *text = NULL;
+    switch (argument->use) {
+    case ARGUMENT_SLICES:
+        if (argument->is_constexpr)
+            *text = slices_text(arena, plan, launch, argument);
+        else
+            value = slices_name(arena, plan, number);
+        break;
+    case ARGUMENT_PART_STRIDE:
+        of = launch_argument(plan->backward, ARGUMENT_GRADIENT, argument->of);
+        value = arena_printf(arena, "_part_stride(%s)", of->name);
+        break;
+    case ARGUMENT_FILL:
+        of = launch_argument(plan->backward, ARGUMENT_GRADIENT, argument->of);
+        if (of && filled_text(arena, plan, of)) value = plan_name(arena, plan, "fills");
+        break;
+    case ARGUMENT_PROGRAMS:
+        *text = programs_text(arena, argument, arena_printf(arena, "%s.grid", plan->ctx));
+        break;
+    case ARGUMENT_TOGETHER: value = tiles ? tiles->block : NULL; break;
+    case ARGUMENT_PARTS: value = tiles ? tiles->parts : NULL; break;
+    case ARGUMENT_STAGES: *text = stages_text(arena, plan, launch, name, indent + 4); break;
+    case ARGUMENT_RUN_TILE: *text = run_tile_text(arena, plan, launch, argument); break;
+    default: return false;
+    }
+    if (value) *text = arena_printf(arena, "%s=%s", name, value);
+    return true;
+}
+
 /// The launch of one kernel, with the memory that it allocates for itself and those behind it.
 static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int number,
                        const Texts *outputs) {
@@ -311,52 +348,9 @@ static void class_call(Arena *arena, Buffer *out, const LaunchPlan *plan, int nu
         const BackwardArgument *argument = &launch->arguments[i];
         bool is_own = argument->use == ARGUMENT_SCRATCH || argument->use == ARGUMENT_STEPS;
         if (argument->is_program_sum || (is_own && number == 0)) continue;
-        if (argument->use == ARGUMENT_SLICES) {
-            const char *slices = argument->is_constexpr
-                                     ? slices_text(arena, plan, launch, argument)
-                                     : arena_printf(arena, "%s=%s", argument->name,
-                                                    slices_name(arena, plan, number));
-            if (slices) LIST_PUSH(arena, &call, slices);
-            continue;
-        }
-        if (argument->use == ARGUMENT_PART_STRIDE) {
-            const BackwardArgument *parts =
-                launch_argument(backward, ARGUMENT_GRADIENT, argument->of);
-            LIST_PUSH(arena, &call,
-                      arena_printf(arena, "%s=_part_stride(%s)", argument->name, parts->name));
-            continue;
-        }
-        if (argument->use == ARGUMENT_FILL) {
-            const BackwardArgument *of = launch_argument(backward, ARGUMENT_GRADIENT, argument->of);
-            if (of && filled_text(arena, plan, of))
-                LIST_PUSH(
-                    arena, &call,
-                    arena_printf(arena, "%s=%s", argument->name, plan_name(arena, plan, "fills")));
-            continue;
-        }
-        if (argument->use == ARGUMENT_PROGRAMS) {
-            LIST_PUSH(arena, &call,
-                      programs_text(arena, argument, arena_printf(arena, "%s.grid", plan->ctx)));
-            continue;
-        }
-        if (argument->use == ARGUMENT_TOGETHER) {
-            if (has_tiles)
-                LIST_PUSH(arena, &call, arena_printf(arena, "%s=%s", argument->name, tiles.block));
-            continue;
-        }
-        if (argument->use == ARGUMENT_PARTS) {
-            if (has_tiles)
-                LIST_PUSH(arena, &call, arena_printf(arena, "%s=%s", argument->name, tiles.parts));
-            continue;
-        }
-        if (argument->use == ARGUMENT_STAGES) {
-            const char *stages = stages_text(arena, plan, launch, argument->name, indent + 4);
-            if (stages) LIST_PUSH(arena, &call, stages);
-            continue;
-        }
-        if (argument->use == ARGUMENT_RUN_TILE) {
-            const char *size = run_tile_text(arena, plan, launch, argument);
-            if (size) LIST_PUSH(arena, &call, size);
+        const char *text;
+        if (says_itself(arena, plan, number, argument, has_tiles ? &tiles : NULL, indent, &text)) {
+            if (text) LIST_PUSH(arena, &call, text);
             continue;
         }
         const char *value = argument->use == ARGUMENT_SAME ? argument->of : argument->name;

@@ -117,7 +117,7 @@ def test_a_mutant_of_a_kernel_is_refuted(workspace: Workspace, name: str) -> Non
         (r"( +)return _first_order", r"\1print(dx_ptr)\n\1return _first_order",
          "has `print(dx_ptr)`, which is not in the derived one"),
         (r" {8}_mark_written\(.*\n", "", "lacks `_mark_written(ctx, (y_ptr,))` of the derived one"),
-        (r"torch\.zeros_like\(tensor", "torch.empty_like(tensor", "`_gradient_buffer` "),
+        (r"_zeros_beside\(stored or \(\), tensor, dtype\)", "torch.empty_like(tensor)", "`_gradient_buffer` "),
         (r"MixKernelFunction\.apply\(\(triton\.cdiv\(n, 64\),\), x, w",
          "MixKernelFunction.apply((triton.cdiv(n, 64),), w, x", "`mix` passes `w`"),
         (r"\Z", "\n\nMixKernelFunction.backward = None\n", "is changed here"),

@@ -89,7 +89,7 @@ def test_pixels_that_become_channels(
     """Digits of a program's number and of an element's; pictures of 7 x 9 have a row and a column that nobody reads."""
     text = proved_module(tmp_path, HEAD + SPACE_TO_DEPTH.format(column=column))
     assert "atomic" not in text
-    assert "(W * R, min((H // R), programs[1] * B // max((W // R), 1)))," in text
+    assert "(W * R, min((H // R), programs_[1] * B // max((W // R), 1)))," in text
     check_gradient(text, unshuffled, np.ones(shape), interpreter)
 
 

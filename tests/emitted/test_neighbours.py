@@ -49,7 +49,7 @@ ATOMICS = {
         "largest": 0,
         "shuffle": 0,
         "average_of_tiles": 0,
-        "overlapping": 1,
+        "overlapping": 0,
         "overlapping_rows": 1,
     },
     "turned.py": {
@@ -136,15 +136,12 @@ def test_numbers_that_a_caller_repeats_are_added_up_lane_by_lane() -> None:
 LAST_ELEMENTS = """
     for k in tl.static_range(W):
         dy_offsets = t + k
-        dy_1 = tl.load(
-            dy + dy_offset + dy_offsets,
-            mask=(dy_offsets < n) & (dy_offsets < offset),
-            other=0.0,
-        )
+        dy_mask = (dy_offsets < n) & (dy_offsets < offset) & inside[:, None]
+        dy_1 = tl.load(dy + dy_offset + dy_offsets, mask=dy_mask, other=0.0)
         grad = dy_1.to(tl.float32)
-        dtotal_1 = grad / W
-        dtotal += dtotal_1
-    tl.store(dx + dy_offset + t, dtotal, mask=t < n)
+        dtotal_2 = grad / W
+        dtotal_1 += dtotal_2
+    tl.store(dx + dy_offset + t, dtotal_1, mask=(t < n) & inside[:, None])
 """
 
 
@@ -172,11 +169,12 @@ def test_weights_of_taps_that_are_written_out_are_summed_in_slices_together() ->
 # What a person would write for a row of a picture that is enlarged.
 ROW_OF_A_PICTURE = """
     for turn in tl.static_range(S):
-        offset_5 = offset_4 + turn
-        inside_3 = offset_5 < offset
+        offsets_2 = offsets + turn
+        inside_4 = offsets_2 < programs
+        dy_ptrs = dy_ptr + (offset_2 + offsets_2) * W * S
         for turn_1 in tl.static_range(S):
-            dy_offsets = offsets + turn_1
-            keep = dy_offsets < offset_1
+            dy_offsets = offsets_1 + turn_1
+            keep = dy_offsets < offset
 """
 
 

@@ -390,6 +390,7 @@ def test_offsets_of_a_flag_are_known_below_it() -> None:
         "half_blocks": ("proved", 0),
         "blocks_of_two_sizes": ("proved", 0),
         "state_of_an_optional_tensor": ("proved", 0),
+        "one_row_or_all": ("proved", 0),
     }
 
 

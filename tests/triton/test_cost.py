@@ -33,12 +33,12 @@ EACH = 6  # kernels; all of them take some minutes, and differ nowhere else (450
 JOINED = {
     "flags:blocks_of_two_sizes": {"read": (576, 192)},
     "in_place:read_then_replaced": {"read": (48, 32)},
-    "layer_norm:layer_norm_kernel": {"read": (1920, 1536)},
+    "layer_norm:layer_norm_kernel": {"read": (15360, 12288)},
     "linear_attention:linear_attention_kernel": {"dot_flop": (73728, 61440)},
     "mixed:branch_by_constexpr": {"read": (128, 64)},
     "mixed:unrolled_promotion": {"read": (320, 256)},
     "names:parameters_move": {"read": (512, 256)},
-    "softmax:online_softmax_kernel": {"read": (1536, 768)},
+    "softmax:online_softmax_kernel": {"read": (6144, 3072)},
 }
 TRITON_TYPES = {"f16": "fp16", "f32": "fp32", "f64": "fp64"}
 BYTES = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "f16": 2, "bf16": 2, "f32": 4, "f64": 8}

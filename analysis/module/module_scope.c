@@ -220,7 +220,7 @@ static ScopeEntry import_follow(Arena *arena, ScopeEntry entry, int depth) {
         return entry.level ? entry_external(whole) : resolve_installed(arena, entry, whole, depth);
     }
     // `from . import module` in a package's own file asks for another one
-    if (found && found != entry.module) {
+    if (found && (found != entry.module || entry.dotted.size)) {
         ScopeEntry inner = resolve_at(arena, found, entry.name, depth + 1);
         if (inner.kind != SCOPE_MISSING) return inner;
     }

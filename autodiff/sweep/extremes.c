@@ -8,28 +8,33 @@ enum {
     MOST_DEEP = 16
 };  // operations between an element and its comparison. Beyond: states are kept
 
-/// Whether a value is the same wherever it is computed: it is loaded, or picked, and nothing of it rounds.
-static bool is_exact(const Value *value, int depth) {
-    const Op *op = value->op;
-    if (value->constant || !dtype_is_float(value->type.element)) return true;
-    if (!op) return value->region && !value->region->parent;  // a parameter; no state of a loop
-    if (depth > MOST_DEEP) return false;
-    switch (op->code) {
-    case OP_LOAD: return true;
+/// Whether an operation's elements are those of its operands, or of one rounding that is the same everywhere.
+static bool picks(OpCode code) {
+    switch (code) {
     case OP_CAST:
     case OP_NEG:
     case OP_ABS:
     case OP_EXPAND_DIMS:
-    case OP_BROADCAST_TO: return is_exact(op->operands[0], depth + 1);
-    case OP_FULL: return is_exact(op->operands[1], depth + 1);
-    case OP_WHERE: {
-        const Op *asks = op->operands[0]->op;
-        for (int i = 0; asks && i < asks->operand_count; i++)
-            if (asks->operands[i] && !is_exact(asks->operands[i], depth + 1)) return false;
-        return is_exact(op->operands[1], depth + 1) && is_exact(op->operands[2], depth + 1);
-    }
+    case OP_BROADCAST_TO:
+    case OP_FULL:
+    case OP_WHERE: return true;
     default: return false;
     }
+}
+
+/// Whether a value is the same wherever it is computed: it is loaded, or picked, and nothing of it rounds. Whole numbers and truths
+/// are, as far as no float that rounds decides them.
+static bool is_exact(const Value *value, int depth) {
+    const Op *op = value->op;
+    bool is_float = dtype_is_float(value->type.element);
+    if (value->constant) return true;
+    if (!op) return !is_float || (value->region && !value->region->parent);  // no float of a loop
+    if (op->code == OP_LOAD) return true;
+    if (depth > MOST_DEEP || op->region_count) return false;
+    if (is_float && !picks(op->code)) return false;
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i] && !is_exact(op->operands[i], depth + 1)) return false;
+    return true;
 }
 
 typedef struct OnlyUse {

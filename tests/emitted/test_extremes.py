@@ -83,6 +83,9 @@ def test_one_of_several_that_are_largest_has_the_gradient(
 STATES = {
     # two loops may round it in two ways
     "computed": {"term": " * 0.1 + 0.7"},
+    "picked by a number that is computed": {
+        "term": "\n        x = tl.where((x * 0.1 + 0.7 > 0.3) & (n < N), x, -1.0)"
+    },
     "the running value is read": {"best": "tl.maximum(best, x) + best * 0.5"},
     "both of them": {"best": "tl.minimum(tl.maximum(best, x), 3.0 * x)"},
 }

@@ -78,6 +78,8 @@ enum {
         << 15,  // an atomic update that comes to the same in whatever order programs run
     TRAIT_PRODUCT = 1 << 16,  // a product of matrices: what it costs depends on its tiles
     TRAIT_BOTH = 1 << 17,     // of two truths: that both hold
+    TRAIT_LIMITS = 1
+        << 18,  // of each place the first operand's element, or a limit among the others
 };
 
 /// Where the bits of operands are in the result of an operation on whole numbers.

@@ -8,18 +8,10 @@ enum {
     MOST_DEEP = 16
 };  // operations between an element and its comparison. Beyond: states are kept
 
-/// Whether an operation's elements are those of its operands, or of one rounding that is the same everywhere.
+/// Whether an operation's elements are those of its operands, or their sizes, signs and types: one rounding that is the same everywhere.
 static bool picks(OpCode code) {
-    switch (code) {
-    case OP_CAST:
-    case OP_NEG:
-    case OP_ABS:
-    case OP_EXPAND_DIMS:
-    case OP_BROADCAST_TO:
-    case OP_FULL:
-    case OP_WHERE: return true;
-    default: return false;
-    }
+    bool is_changed_alike = code == OP_CAST || code == OP_NEG || code == OP_ABS;
+    return is_changed_alike || code == OP_WHERE || code == OP_FULL || op_has(code, TRAIT_ORDERED);
 }
 
 /// Whether a value is the same wherever it is computed: it is loaded, or picked, and nothing of it rounds. Whole numbers and truths

@@ -108,8 +108,13 @@ static bool is_number(const Constant *constant) {
 }
 
 static bool has_thresholds(OpCode code) {
-    return op_has(code, TRAIT_ORDERS) || code == OP_MINIMUM || code == OP_MAXIMUM ||
-           code == OP_CLAMP;
+    return op_has(code, TRAIT_ORDERS) || op_has(code, TRAIT_LIMITS);
+}
+
+/// How many operands are numbers to compare: those in front of the options.
+static int compared_count(const Op *op) {
+    int options = op_parameter_index(op->code, STR("propagate_nan"));
+    return options >= 0 && options < op->operand_count ? options : op->operand_count;
 }
 
 const Value *threshold_value(const Op *op, int operand) {
@@ -120,9 +125,9 @@ const Value *threshold_value(const Op *op, int operand) {
 
 int threshold_operand(const Op *op, int which) {
     if (!has_thresholds(op->code)) return -1;
-    int count = op->code == OP_CLAMP ? 3 : 2, found = -1;
+    int count = compared_count(op), found = -1;
     bool is_float = false;
-    for (int i = 0; i < count && i < op->operand_count; i++) {
+    for (int i = 0; i < count; i++) {
         const Value *value = threshold_value(op, i);
         if (!value) return -1;
         bool is_threshold = is_number(value->constant) || is_scalar_parameter(value);

@@ -329,6 +329,48 @@ static CrossedNames find_crossed(const LaunchSite *site, const CheckedArguments 
     return crossed;
 }
 
+/// Whether a text has the word in it, where capitals are letters.
+static bool has_word_of(Str text, Str word) {
+    for (size_t at = 0; word.size && at + word.size <= text.size; at++) {
+        size_t same = 0;
+        while (same < word.size &&
+               small_letter(text.data[at + same]) == small_letter(word.data[same]))
+            same++;
+        if (same == word.size) return true;
+    }
+    return false;
+}
+
+static bool ends_in(Str text, Str end) {
+    return end.size && end.size < text.size &&
+           !memcmp(text.data + text.size - end.size, end.data, end.size);
+}
+
+/// Whether an argument goes with one that is exchanged: `input_stride` gets `target.stride(0)` where input gets `target`, and M gets N
+/// where LOGM gets LOGN.
+static bool goes_along(Str parameter, Str variable, Str beside, Str given) {
+    return (has_word_of(beside, without_ending(parameter)) && has_word_of(given, variable)) ||
+           (ends_in(parameter, beside) && ends_in(variable, given) && !str_equal(beside, given));
+}
+
+/// Whether other arguments are exchanged as well, as in the backward of something symmetric: it is done on purpose.
+static bool is_exchanged_throughout(const LaunchSite *site, const CheckedArguments *arguments,
+                                    int first, int second) {
+    const FunctionDefinition *kernel = site->kernel;
+    const Source *source = kernel->module->source;
+    const int pair[] = {first, second};
+    for (int p = 0; p < kernel->parameter_count; p++) {
+        const CheckedArgument *argument = arguments_find(kernel, arguments, p);
+        if (p == first || p == second || !argument || node_is_null(argument->value)) continue;
+        for (int i = 0; i < 2; i++)
+            if (goes_along(kernel->parameters[pair[i]].name,
+                           name_of(source, arguments_find(kernel, arguments, pair[i])),
+                           kernel->parameters[p].name, node_text(source, argument->value)))
+                return true;
+    }
+    return false;
+}
+
 /// Two variables whose names are those of each other's parameters. One letter is a name only where the launch keeps to names all along:
 /// `kernel(a, b)` may be launched for (b, a).
 static void check_crossed_names(Check *check, const LaunchSite *site,
@@ -346,6 +388,7 @@ static void check_crossed_names(Check *check, const LaunchSite *site,
     const CheckedArgument *other = arguments_find(kernel, arguments, crossed.second);
     const Str first = kernel->parameters[crossed.first].name;
     const Str second = kernel->parameters[crossed.second].name;
+    if (is_exchanged_throughout(site, arguments, crossed.first, crossed.second)) return;
     check_report_at(check, DIAGNOSTIC_LAUNCH_UNLIKELY, node_range(source, other->value),
                     "%.*s gets `%.*s`, and %.*s gets `%.*s`: are they exchanged?", STR_ARGS(first),
                     STR_ARGS(name_of(source, one)), STR_ARGS(second),

@@ -138,6 +138,14 @@ static int mask_leaves(Value *mask, Op **leaves, bool *all) {
     return count;
 }
 
+/// The counted loop that carries the pointer from one iteration to the next; NULL: none.
+static const Op *carrying_loop(const Value *pointer) {
+    const Op *owner = !pointer->op && pointer->region ? pointer->region->parent : NULL;
+    bool is_counted = owner && (owner->code == OP_FOR || owner->code == OP_STATIC_FOR) &&
+                      pointer->index > 0 && pointer->index + 2 < owner->operand_count;
+    return is_counted ? owner : NULL;
+}
+
 /// Whether the tile of indices goes into the pointer linearly (what `%` or `where` changed is something else).
 static intptr_t pointer_uses(ValueWalk *walk, const Value *pointer) {
     const Value *index = walk->context;
@@ -146,11 +154,8 @@ static intptr_t pointer_uses(ValueWalk *walk, const Value *pointer) {
     if (pointer->op && check_is_stripped(pointer->op))
         return walk_ask(walk, pointer->op->operands[0]);
     if (!pointer->op) {
-        const Op *owner = pointer->region ? pointer->region->parent : NULL;
-        bool counted =
-            owner && (owner->code == OP_FOR || owner->code == OP_STATIC_FOR) && pointer->index > 0;
-        return counted && pointer->index + 2 < owner->operand_count &&
-               walk_ask(walk, owner->operands[pointer->index + 2]);
+        const Op *owner = carrying_loop(pointer);
+        return owner && walk_ask(walk, owner->operands[pointer->index + 2]);
     }
     const Op *op = pointer->op;
     if (op->code != OP_ADD && op->code != OP_SUB && op->code != OP_MUL) return false;
@@ -399,19 +404,37 @@ static void report_unmasked(Check *check, const Access *access, const Bound *bou
     check_relate(check, said, bound->op, "bounded here");
 }
 
-/// Whether the bound's mask chooses among elements that are there: the same ones are also loaded without it.
-static bool is_selection(const Check *check, const Access *access, const Bound *bound) {
-    if (access->op->code != OP_LOAD || !access->parameter || !access->offset.known) return false;
+/// The loop that moves the pointer on from where the loop around the access has left its own: it takes the rest. NULL: none.
+static const Op *loop_going_on(const Access *access, const Value *pointer) {
+    const Value *from = access->op->operands[0];
+    const Op *loop = carrying_loop(from), *later = carrying_loop(pointer);
+    bool goes_on =
+        loop && later && loop->results[from->index - 1] == later->operands[pointer->index + 2];
+    return goes_on ? later : NULL;
+}
+
+/// Whether the bound's mask chooses among elements that are there: the same ones are also loaded without it, or those before them.
+static bool is_selection(Check *check, const Access *access, const Bound *bound) {
+    if (access->op->code != OP_LOAD) return false;
     for (LIST_EACH(int, i, check->memory)) {
         const Access *other = check->memory.items[i];
         Op *leaves[MASK_MOST_PARTS];
         bool all;
-        if (other == access || other->op->code != OP_LOAD || !other->mask ||
-            other->parameter != access->parameter || !same_form(&other->offset, &access->offset))
-            continue;
+        if (other == access || other->op->code != OP_LOAD || !other->mask) continue;
+        bool is_same = access->parameter && other->parameter == access->parameter &&
+                       access->offset.known && same_form(&other->offset, &access->offset);
+        const Op *later = is_same ? NULL : loop_going_on(access, other->op->operands[0]);
+        if (!is_same && !later) continue;
         int count = mask_leaves(other->mask, leaves, &all);
-        for (int k = 0; k < count; k++)
-            if (leaves[k] == bound->op) return true;
+        for (int k = 0; k < count; k++) {
+            Bound own;
+            // in a later loop the bound is the rest's where it moves with that loop
+            if (later ? read_bound(check, leaves[k], &own) && own.index == bound->index &&
+                            value_depends_on(check->arena, leaves[k]->results[0],
+                                             later->regions[0]->arguments[0], NULL)
+                      : leaves[k] == bound->op)
+                return true;
+        }
     }
     return false;
 }

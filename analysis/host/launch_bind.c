@@ -8,6 +8,7 @@
 #include "analysis/host/host_operator.h"
 #include "analysis/host/host_statement.h"
 #include "analysis/host/host_tensor.h"
+#include "analysis/host/launch_spreads.h"
 #include "analysis/host_values/host_input.h"
 #include "analysis/host_values/host_solve.h"
 #include "analysis/host_values/host_value.h"
@@ -346,24 +347,16 @@ static void expect_quotients(Host *host) {
     }
 }
 
-/// `kernel[grid](x, w, *x.stride(), *w.stride(), n)`: what the kernel takes says how many strides there are, of each tensor as many.
-static void fit_spreads(Host *host, const HostCall *call) {
+/// How many parameters get nothing that the launch shows, nor from a tuner.
+static int missing_count(const Host *host) {
     const HostLaunch *launch = host->launch;
-    int missing = 0, spread = 0, most = 0;
-    if (host->is_changed) return;  // other ranks may have been too small
+    int missing = 0;
     for (int i = 0; i < launch->kernel->parameter_count; i++) {
         const ParameterDefinition *parameter = &launch->kernel->parameters[i];
         missing += !launch->arguments[i].value && !parameter->is_variadic &&
                    !is_tuned_name(launch->kernel, parameter->name);
     }
-    for (LIST_EACH(int, i, call->spreads)) {
-        spread += call->spreads.items[i].count;
-        if (call->spreads.items[i].count > most) most = call->spreads.items[i].count;
-    }
-    int total = spread + missing, each = call->spreads.count ? total / call->spreads.count : 0;
-    if (!missing || call->is_open || !each || each < most || total % call->spreads.count) return;
-    for (LIST_EACH(int, i, call->spreads))
-        host_need_rank(host, call->spreads.items[i].input, call->spreads.items[i].count, each);
+    return missing;
 }
 
 void host_bind_launch(Host *host, HostFrame *frame) {
@@ -386,7 +379,7 @@ void host_bind_launch(Host *host, HostFrame *frame) {
     }
     apply_decorators(host);
     bind_keyed(host, &call);
-    fit_spreads(host, &call);
+    host_fit_spreads(host, &call, missing_count(host));
     for (int i = 0; i < kernel->parameter_count; i++) {
         const ParameterDefinition *parameter = &kernel->parameters[i];
         if (launch->arguments[i].value || call.is_open || parameter->is_variadic) continue;

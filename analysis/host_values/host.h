@@ -68,6 +68,7 @@ typedef struct Host {
 typedef struct OpenSpread {
     const HostInput *input;
     int count;  // of the items that it came to
+    int place;  // of the first of them
 } OpenSpread;
 
 /// Evaluated arguments of a call.

@@ -407,6 +407,20 @@ static void check_rounded_down(Check *check, const Access *access, const Op *loo
     check_relate(check, said, compared, "the mask");
 }
 
+/// Whether an access of the loop takes a single element for each iteration: the tile is a window that slides over them.
+static bool has_single_elements(Check *check, const Op *loop) {
+    for (LIST_EACH(int, i, check->memory)) {
+        const Access *access = check->memory.items[i];
+        if (!access->offset.known || !op_is_within(access->op, loop)) continue;
+        const Poly *goes = moved_by(check, loop, access->offset.base);
+        bool is_single = goes && !poly_is_zero(goes);
+        for (int k = 0; k < access->offset.rank && is_single; k++)
+            is_single = !poly_equal(access->offset.lane[k], goes);
+        if (is_single) return true;
+    }
+    return false;
+}
+
 /// `range(0, n)` around tiles whose lanes are compared with n: the step is forgotten, and is one element.
 static void check_forgotten_step(Check *check, const Access *access, const Op *loop,
                                  const Op *compared, const MovingBound *bound) {
@@ -419,7 +433,8 @@ static void check_forgotten_step(Check *check, const Access *access, const Op *l
         is_number_one(length) || check_strip(compared->operands[1]) != end || !goes ||
         !poly_equal(goes, lane) || !is_number_one(bound->lane) || poly_is_zero(lane) ||
         !poly_equal(bound->base, poly_subtract(check->arena, counter,
-                                               value_poly(check->arena, loop->operands[1]))))
+                                               value_poly(check->arena, loop->operands[1]))) ||
+        has_single_elements(check, loop))
         return;
     Diagnostic *said = check_report(
         check, DIAGNOSTIC_LOOP_STEP, access->op,

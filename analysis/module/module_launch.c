@@ -220,6 +220,35 @@ static const FunctionDefinition *find_nested(const Module *module, SyntaxNode ca
     return NULL;
 }
 
+/// The names that a scope binds: a function's own, a lambda's parameters, what a comprehension runs over.
+static bool scope_binds(const Module *module, SyntaxNode scope, Str name) {
+    Map names = map_new(module->arena);
+    switch (node_kind(scope)) {
+    case SYNTAX_FUNCTION: names = function_names(module->arena, module->source, scope); break;
+    case SYNTAX_LAMBDA:
+        parameter_names_add(&names, module->source, node_field(scope, "parameters"));
+        break;
+    case SYNTAX_LIST_COMPREHENSION:
+    case SYNTAX_GENERATOR:
+    case SYNTAX_SET_COMPREHENSION:
+    case SYNTAX_DICTIONARY_COMPREHENSION:
+        for (uint32_t i = 0; i < node_child_count(scope); i++)
+            if (node_kind(node_child(scope, i)) == SYNTAX_FOR_IN_CLAUSE)
+                target_names_add(&names, module->source, node_field(node_child(scope, i), "left"));
+        break;
+    default: return false;
+    }
+    return map_has(&names, name);
+}
+
+/// Whether a scope around the identifier binds its name: what the file calls so is something else.
+static bool is_bound_around(const Module *module, SyntaxNode identifier) {
+    Str name = node_text(module->source, identifier);
+    SyntaxNode scope = node_parent(identifier);
+    while (!node_is_null(scope) && !scope_binds(module, scope, name)) scope = node_parent(scope);
+    return !node_is_null(scope);
+}
+
 /// The kernel that an expression names, also in `wrap_triton(kernel)`. NULL: none.
 static const FunctionDefinition *kernel_named(const Module *module, SyntaxNode callee) {
     if (node_kind(callee) == SYNTAX_CALL) {
@@ -233,7 +262,10 @@ static const FunctionDefinition *kernel_named(const Module *module, SyntaxNode c
     ScopeEntry entry =
         scope_follow_alias(module->arena, scope_of_expression(module->arena, module, callee));
     bool is_kernel = entry.kind == SCOPE_FUNCTION && entry.function->is_jit;
-    return is_kernel ? entry.function : find_method(module, callee);
+    if (!is_kernel) return find_method(module, callee);
+    // what a function imports for itself is among the file's names
+    bool is_own = node_kind(callee) == SYNTAX_IDENTIFIER && entry.function->module == module;
+    return is_own && is_bound_around(module, callee) ? NULL : entry.function;
 }
 
 static void launch_add(LaunchSearch *search, const FunctionDefinition *launcher,

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analysis/build/build.h"
 #include "analysis/ir/ir_verify.h"
 #include "autodiff/arguments.h"
 #include "autodiff/blocks/digit_loops.h"
@@ -173,6 +174,24 @@ static void note_saved(const SavedValues *saved, Function *primal) {
     }
 }
 
+/// What the analysis took for granted of the elements of a tensor (`x.dtype.is_int()`), asked where the backward compiles.
+static void assert_element_types(Differentiation *state, const Function *forward) {
+    Builder b = {.function = state->backward, .region = state->backward->body};
+    b.before = b.region->first;
+    for (const Op *op = forward->body->first; op; op = op->next) {
+        const Op *question = op->code == OP_STATIC_ASSERT ? op->operands[0]->op : NULL;
+        if (!question || question->code != OP_DTYPE_QUESTION || !question->operands[0]->constant)
+            continue;
+        b.range = op->range;
+        Value *asked = build_binary(&b, OP_DTYPE_QUESTION,
+                                    build_dtype(&b, question->operands[0]->constant->dtype),
+                                    build_string(&b, question->operands[1]->constant->string.data));
+        Value *operands[] = {asked, build_string(&b, op->operands[1]->constant->string.data)};
+        if (asked->op) b.before = asked->op->next;
+        op_append(&b, OP_STATIC_ASSERT, operands, 2, 0);
+    }
+}
+
 bool variant_try(Arena *arena, const Kernel *kernel, const Function *forward,
                  const BackwardOptions *options, bool keeps_loads, BackwardPart part,
                  Variant *variant) {
@@ -199,6 +218,7 @@ bool variant_try(Arena *arena, const Kernel *kernel, const Function *forward,
         return false;
     }
     if (!state.failed) joined_loops_assert(&state);
+    if (!state.failed) assert_element_types(&state, forward);
     refuse_broken(&state);
     variant->is_joined = state.joins.any;
     variant->flags = state.parts.flags;

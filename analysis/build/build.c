@@ -346,10 +346,27 @@ Value *build_tuple(Builder *builder, Value *const *items, int count) {
     return op->results[0];
 }
 
+/// Whether a value is known where the builder stands: a tile may outlive the branch that its size was computed in.
+static bool is_known_here(const Builder *builder, const Value *value) {
+    const Region *home = value->region ? value->region : value->op ? value->op->parent : NULL;
+    if (!home) return true;
+    for (const Region *region = builder->region; region != home; region = region->parent->parent)
+        if (!region->parent) return region != builder->function->body;  // not linked yet
+    return true;
+}
+
+static bool poly_is_known_here(const Builder *builder, const Poly *poly) {
+    for (int i = 0; i < poly->count; i++)
+        for (int k = 0; k < poly->terms[i].atom_count; k++)
+            if (!is_known_here(builder, poly->terms[i].atoms[k])) return false;
+    return true;
+}
+
 Value *build_shape(Builder *builder, Type type) {
     Value **items = ARENA_ARRAY(builder->function->arena, Value *, type.rank);
     for (int i = 0; i < type.rank; i++) {
-        items[i] = type.dims[i] ? build_poly(builder, type.dims[i]) : NULL;
+        bool is_known = type.dims[i] && poly_is_known_here(builder, type.dims[i]);
+        items[i] = is_known ? build_poly(builder, type.dims[i]) : NULL;
         if (!items[i]) return NULL;
     }
     return build_tuple(builder, items, type.rank);

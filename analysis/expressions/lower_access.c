@@ -373,14 +373,45 @@ Entity lower_attribute(Lowering *lowering, SyntaxNode node) {
                                       STR_ARGS(name)));
 }
 
+static bool is_asserted(const Function *function, DType dtype) {
+    for (const Op *op = function->body->first; op; op = op->next) {
+        const Value *asked = op->code == OP_STATIC_ASSERT ? op->operands[0] : NULL;
+        const Op *question = asked ? asked->op : NULL;
+        if (!question || question->code != OP_DTYPE_QUESTION) continue;
+        const Constant *of = question->operands[0]->constant;
+        if (of && dtype_equal(of->dtype, dtype)) return true;
+    }
+    return false;
+}
+
+/// That a tensor holds floats, or integers, is read off how the kernel uses it. An answer that rests on it may be wrong of
+/// what is passed: then what is derived of the kernel must not compile.
+static void assert_class(Lowering *lowering, DType dtype) {
+    Function *function = lowering->builder.function;
+    if (dtype.code != DTYPE_OF_PARAMETER || is_asserted(function, dtype)) return;
+    Builder builder = {.function = function,
+                       .region = function->body,
+                       .before = function->body->first,
+                       .range = lowering->builder.range};
+    bool is_float = dtype_class(dtype) == CLASS_FLOAT;
+    Value *asked = build_binary(&builder, OP_DTYPE_QUESTION, build_dtype(&builder, dtype),
+                                build_string(&builder, is_float ? "is_floating" : "is_int"));
+    if (!asked->op) return;
+    builder.before = asked->op->next;
+    const char *message =
+        is_float ? "the backward is for floats alone" : "the backward is for integers alone";
+    Value *operands[] = {asked, build_string(&builder, message)};
+    build(&builder, OP_STATIC_ASSERT, operands, 2);
+}
+
 /// `x.dtype.is_fp16()` and the like.
 Value *lower_dtype_question(Lowering *lowering, Value *value, Str name) {
     bool is_pointer;
     bool answer;
     DType dtype = dtype_meant(value, &is_pointer);
-    if (dtype_answer(dtype, is_pointer, name, &answer))
-        return build_bool(&lowering->builder, answer);
-    return dtype_asked(lowering, value, name);
+    if (!dtype_answer(dtype, is_pointer, name, &answer)) return dtype_asked(lowering, value, name);
+    if (!is_pointer && !is_concrete(dtype)) assert_class(lowering, dtype);
+    return build_bool(&lowering->builder, answer);
 }
 
 // --- Subscripts

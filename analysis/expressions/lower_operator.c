@@ -271,7 +271,7 @@ static bool is_own_type(const Lowering *lowering, SyntaxNode node) {
 
 /// `torch.float16`: a type of PyTorch's. Whoever passes one for a constexpr may compare that with another.
 static bool is_torch_type(const Lowering *lowering, SyntaxNode node) {
-    if (node_kind(node) != SYNTAX_ATTRIBUTE) return false;
+    if (node_kind(node) != SYNTAX_ATTRIBUTE || !lowering->frame->module) return false;
     ScopeEntry entry = scope_of_expression(lowering->arena, lowering->frame->module, node);
     if (entry.kind != SCOPE_EXTERNAL || !str_starts(entry.dotted, "torch.")) return false;
     Str name = {entry.dotted.data + 6, entry.dotted.size - 6};

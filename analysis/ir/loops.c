@@ -184,8 +184,7 @@ static int link_operand(const Classifier *classifier, const Op *op, const Value 
     case OP_SUB:
     case OP_CAST: candidates[0] = 0; break;
     case OP_FMA: candidates[0] = 2; break;
-    case OP_DOT:
-    case OP_DOT_SCALED: candidates[0] = op_parameter_index(op->code, STR("acc")); break;
+    case OP_DOT: candidates[0] = op_parameter_index(op->code, STR("acc")); break;
     default: return -1;
     }
     int found = -1;

@@ -36,7 +36,10 @@ static bool is_loaded(const Value *value) {
 /// Whether a condition compares whole numbers: the bound of an index, and nothing that the data decide. A number from memory may be
 /// the bound, but is none where it is asked for one value (`label != ignored`).
 static bool is_bound(const Condition *condition) {
-    const Op *test = condition->parts[0].values.items[0]->op;
+    const Value *mask = condition->parts[0].values.items[0];
+    while (mask->op && (mask->op->code == OP_EXPAND_DIMS || mask->op->code == OP_BROADCAST_TO))
+        mask = mask->op->operands[0];  // (rows < n)[:, None]
+    const Op *test = mask->op;
     if (condition->part_count != 1 || !test || !op_is_comparison(test->code) ||
         !dtype_is_integer(test->operands[0]->type.element) ||
         !dtype_is_integer(test->operands[1]->type.element))

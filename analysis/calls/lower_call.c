@@ -179,6 +179,22 @@ static Value *call_not_found(Lowering *lowering, ScopeEntry entry, SyntaxNode no
                             STR_ARGS(called), why);
 }
 
+/// `min(a, b)` of whole numbers, below a star of a file that was not found: Python's own. What Triton has by that name takes a
+/// tile and an axis. NULL for other calls.
+static Value *call_of_python(Lowering *lowering, ScopeEntry entry, Arguments *arguments,
+                             SyntaxNode node) {
+    Str name = lowering_text(lowering, node_field(node, "function"));
+    bool is_extreme = str_is(name, "min") || str_is(name, "max");
+    if (entry.kind != SCOPE_OPAQUE || !is_extreme || arguments->keywords.count ||
+        arguments->positional.count < 2 || arguments->is_open)
+        return NULL;
+    for (LIST_EACH(int, i, arguments->positional)) {
+        Type type = arguments->positional.items[i]->type;
+        if (type.kind != TYPE_NUMBER || type.rank || !dtype_is_integer(type.element)) return NULL;
+    }
+    return lower_builtin(lowering, name, arguments, node);
+}
+
 static Value *call_scope(Lowering *lowering, Entity callee, Arguments *arguments, SyntaxNode node) {
     ScopeEntry entry = callee.entry;
     Str language;
@@ -218,6 +234,8 @@ static Value *call_scope(Lowering *lowering, Entity callee, Arguments *arguments
     default: break;
     }
     if (lowering->global_depth) return lowering_opaque(lowering, "a call that is not known");
+    Value *extreme = call_of_python(lowering, entry, arguments, node);
+    if (extreme) return extreme;
     if (entry.kind == SCOPE_EXTERNAL &&
         report_foreign_call(lowering, entry.dotted, arguments, node))
         return lowering_silent(lowering, "a function of another library");

@@ -400,9 +400,13 @@ static bool loop_try_unroll(Lowering *lowering, const LoweredLoop *loop) {
 // --- Statements
 
 /// OP_FOR, OP_STATIC_FOR, or OP_COUNT when `callee` is none of the ranges.
-static OpCode range_code(Entity callee) {
+static OpCode range_code(const Lowering *lowering, Entity callee, SyntaxNode function) {
     Str name;
     if (callee.kind == ENTITY_PYTHON && str_is(callee.name, "range")) return OP_FOR;
+    // A star of a file that was not found brings along no `range` but Triton's, which is Python's.
+    if (callee.kind == ENTITY_SCOPE && callee.entry.kind == SCOPE_OPAQUE &&
+        str_is(lowering_text(lowering, function), "range"))
+        return OP_FOR;
     if (callee.kind != ENTITY_SCOPE || callee.entry.kind != SCOPE_EXTERNAL) return OP_COUNT;
     if (!scope_language_name(callee.entry.dotted, &name)) return OP_COUNT;
     if (str_is(name, "range")) return OP_FOR;
@@ -460,8 +464,10 @@ void lower_for(Lowering *lowering, SyntaxNode node) {
     if (!node_is_null(node_field(node, "alternative")))
         lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, node_field(node, "alternative"),
                         "Triton cannot compile `else` after a loop.");
-    if (node_kind(iterated) == SYNTAX_CALL)
-        loop.code = range_code(lower_entity(lowering, node_field(iterated, "function")));
+    if (node_kind(iterated) == SYNTAX_CALL) {
+        SyntaxNode function = node_field(iterated, "function");
+        loop.code = range_code(lowering, lower_entity(lowering, function), function);
+    }
     if (loop.code != OP_COUNT) {
         lower_for_range(lowering, &loop, iterated);
         return;

@@ -265,10 +265,11 @@ static Variant *derive_bound(const KindsAttempt *search, const BoundKinds *bound
     return variant;
 }
 
-/// The kernel with the choice, beside that with any other value. False where both are not one kernel.
+/// The kernel with the choice, beside that with any other value. False where both are not one kernel; `*again` has the options with
+/// which they may be.
 static bool merge_kinds(const KindsAttempt *search, const BoundKinds *general,
                         const BoundKinds *bound, const KindChoice *choice,
-                        const BackwardOptions *options, Variant *variant) {
+                        const BackwardOptions *options, BackwardOptions *again, Variant *variant) {
     const Parameter *parameter = &general->forward->parameters[choice->parameter];
     Variant *with = derive_bound(search, bound, options), *without = variant;
     if (choice->value.kind == CONSTANT_BOOL) {
@@ -299,7 +300,10 @@ static bool merge_kinds(const KindsAttempt *search, const BoundKinds *general,
     Variant whole;
     const Variant *const both[2] = {with, without};
     VariantChoice value = {parameter, &choice->value, NULL};
-    if (!variants_merge(search->arena, search->kernel->function, value, both, &whole)) return false;
+    if (!variants_merge(search->arena, search->kernel->function, value, both, &whole)) {
+        variants_need_running(search->arena, with, without, again);
+        return false;
+    }
     *variant = whole;
     return true;
 }
@@ -321,12 +325,12 @@ static void derive_kinds(const KindsAttempt *search, const BoundKinds *general,
         BoundKinds bound = bind(search, general, parameter, choice->value);
         const char *tensor = floats_with(general, &bound);
         if (!tensor) continue;
-        if (merge_kinds(search, general, &bound, choice, options, variant)) return;
         BackwardOptions together = options ? *options : (BackwardOptions){0};
+        if (merge_kinds(search, general, &bound, choice, options, &together, variant)) return;
         together.keeps_schedule = true;  // one may store parts of what the other adds to
         Variant whole;
         variant_derive(search->arena, search->kernel, general->forward, &together, &whole);
-        if (merge_kinds(search, general, &bound, choice, &together, &whole))
+        if (merge_kinds(search, general, &bound, choice, &together, &(BackwardOptions){0}, &whole))
             *variant = whole;
         else
             refuse(search, parameter, tensor, "both ways do not go into one kernel", variant);

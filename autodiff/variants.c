@@ -476,6 +476,42 @@ bool variant_has_running(const Variant *variant) {
     return false;
 }
 
+/// What the output `of` is to a variant: its upstream gradient, or a running one. ARGUMENT_SAME: neither.
+static ArgumentUse output_use(const Variant *variant, const char *of) {
+    VariantPart parts[1 + BACKWARD_MOST_REDUCTIONS];
+    int count = parts_of(variant, parts);
+    for (int p = 0; p < count; p++)
+        for (int i = 0; i < parts[p].launch.argument_count; i++) {
+            const BackwardArgument *argument = &parts[p].launch.arguments[i];
+            bool is_output =
+                argument->use == ARGUMENT_UPSTREAM || argument->use == ARGUMENT_RUNNING;
+            if (is_output && strcmp(argument->of, of) == 0) return argument->use;
+        }
+    return ARGUMENT_SAME;
+}
+
+bool variants_need_running(Arena *arena, const Variant *a, const Variant *b,
+                           BackwardOptions *options) {
+    if (!a->backward || !b->backward) return false;
+    const Variant *const sides[2] = {a, b};
+    int before = options->running_count;
+    for (int r = 0; r < 2; r++) {
+        const BackwardLaunch *launch = &sides[r]->launch;
+        const char **names =
+            ARENA_ARRAY(arena, const char *, options->running_count + launch->argument_count + 1);
+        for (int i = 0; i < options->running_count; i++) names[i] = options->running[i];
+        for (int i = 0; i < launch->argument_count; i++) {
+            const BackwardArgument *argument = &launch->arguments[i];
+            if (argument->use == ARGUMENT_RUNNING &&
+                output_use(sides[1 - r], argument->of) == ARGUMENT_UPSTREAM &&
+                !has_name(names, options->running_count, argument->of))
+                names[options->running_count++] = argument->of;
+        }
+        options->running = names;
+    }
+    return options->running_count > before;
+}
+
 /// Whether a parameter is a tensor with one value of a flag and its descriptor with the other: no kernel takes both.
 static bool are_of_other_kinds(const Function *a, const Function *b) {
     for (int i = 0; i < a->parameter_count && i < b->parameter_count; i++) {
@@ -524,12 +560,13 @@ void variants_derive_bound(Arena *arena, const Kernel *kernel, const Function *f
     if (variants_merge(arena, forward, (VariantChoice){search.flag, NULL, NULL},
                        (const Variant *const[]){variants[0], variants[1]}, &whole)) {
         *variant = whole;
-    } else if (!(options &&
-                 options->keeps_schedule)) {  // one may store parts of what the other adds to
-        BackwardOptions together = options ? *options : (BackwardOptions){0};
-        together.keeps_schedule = true;
-        variants_derive_bound(arena, kernel, forward, &together, bound, count, variant);
+        return;
     }
+    BackwardOptions together = options ? *options : (BackwardOptions){0};
+    bool runs = variants_need_running(arena, variants[0], variants[1], &together);
+    if (together.keeps_schedule && !runs) return;
+    together.keeps_schedule = true;  // one may store parts of what the other adds to
+    variants_derive_bound(arena, kernel, forward, &together, bound, count, variant);
 }
 
 void variants_derive_apart(Arena *arena, const Kernel *kernel, const BackwardOptions *options,

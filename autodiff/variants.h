@@ -50,6 +50,11 @@ typedef struct VariantChoice {
     const Constant *same;  // a number that means the same (axis -1 is the last); or NULL
 } VariantChoice;
 
+/// Where two variants cannot be merged as an output has a running gradient in one of them alone: adds these outputs to what the options ask
+/// for, with which both are derived once more. Whether there are any.
+bool variants_need_running(Arena *arena, const Variant *a, const Variant *b,
+                           BackwardOptions *options);
+
 /// Both variants below an `if`, kernel by kernel where they have several. False where they want one name for different things.
 bool variants_merge(Arena *arena, const Function *forward, VariantChoice choice,
                     const Variant *const variants[2], Variant *into);

@@ -116,10 +116,22 @@ KindChoices kind_choices(Arena *arena, const Function *function) {
     return search.found;
 }
 
+/// Whether what is loaded there meets floats, or is stored among them: what the kernel makes an index of, or nothing, does not.
+static bool is_taken_for_floats(const Function *function, int parameter) {
+    Arena *scratch = arena_new_scratch();
+    Function *copy =
+        (Function *)(uintptr_t)function;  // what the search notes there is there already
+    Roles roles = roles_find(scratch, copy);
+    Pointees pointees = pointees_find(scratch, copy, &roles);
+    bool meets = pointees.loaded[parameter] & (ROLE_FLOAT | ROLE_REAL | ROLE_KEPT);
+    arena_free(scratch);
+    return meets;
+}
+
 bool kind_is_float_in(const Function *function, int parameter, const Function *bound) {
     if (!is_taken_for_integers(function, parameter) || parameter >= bound->parameter_count)
         return false;
     const Parameter *own = &bound->parameters[parameter];
     return own->is_loaded && own->value->type.kind == TYPE_POINTER &&
-           dtype_is_float(own->value->type.element);
+           dtype_is_float(own->value->type.element) && is_taken_for_floats(bound, parameter);
 }

@@ -158,6 +158,14 @@ static void roles_of_cast(Roles *roles, const Op *op, int role) {
     }
 }
 
+/// `tl.full(shape, number, tl.int32)` cuts the number as a cast does.
+static void roles_of_full(Roles *roles, const Op *op) {
+    const Constant *target =
+        op->operand_count > 2 && op->operands[2] ? op->operands[2]->constant : NULL;
+    if (target && target->kind == CONSTANT_DTYPE && dtype_is_integer(target->dtype))
+        role_add(roles, op->operands[1], ROLE_CUT);
+}
+
 static void roles_of_regions(Roles *roles, const Op *op) {
     if (op->code == OP_IF) {
         role_add(roles, op->operands[0], ROLE_INT);
@@ -336,6 +344,7 @@ static bool visit_roles(void *context, Op *op) {
         return true;
     case OP_DTYPE_QUESTION: role_add(roles, op->operands[0], ROLE_DTYPE); return true;
     case OP_CAST: roles_of_cast(roles, op, role); return true;
+    case OP_FULL: roles_of_full(roles, op); break;
     case OP_GIVEN: roles_of_given(roles, op); return true;
     case OP_ELEMENT_TYPE_OF: role_add(roles, op->operands[0], ROLE_POINTER); return true;
     case OP_GATHER: role_add(roles, op->operands[1], ROLE_INT); return true;

@@ -111,7 +111,12 @@ Value *guard_mask(Guard *guard, Builder *builder, const Value *tile, Slot slot) 
     const Condition *condition = guard->condition;
     if (condition->reach == REACH_AXIS) return mask_along_axis(guard, builder, tile, slot);
     Value *mask = value_there(builder, &condition->parts[0]);
-    if (!mask || condition->reach == REACH_ALL) return mask;
+    if (!mask) return NULL;
+    if (condition->reach ==
+        REACH_ALL) {  // a tile of one element counts as a number, and is laid along axes
+        if (mask->type.rank > tile->type.rank) mask = mask_vector(guard, mask);
+        return mask && mask->type.rank <= tile->type.rank ? mask : NULL;
+    }
     if (mask->type.rank != tile->type.rank || slot > SLOT_SWAPPED) return NULL;
     return slot == SLOT_SWAPPED ? build_unary(builder, OP_TRANS, mask) : mask;
 }

@@ -39,6 +39,9 @@ typedef struct BackwardOptions {
     bool
         joins_loops;  // loops over one range that the author divided are made one first (joins/joined_loops.h)
     const SavedValues *saved;  // the snapshot's own
+    const char *const *
+        running;  // outputs whose gradient is one running buffer, as in another variant of the kernel
+    int running_count;
 } BackwardOptions;
 
 typedef enum BackwardStatus {

@@ -568,6 +568,14 @@ static bool is_scratch(const Differentiation *state, int index, const OpList *ac
     return parameter_is_scratch(state->arena, state->primal, index);
 }
 
+/// Whether another variant of the kernel stores repeatedly to the parameter, so that its gradient has to be a running one here, too.
+static bool is_running_elsewhere(const Differentiation *state, const Parameter *parameter) {
+    const BackwardOptions *options = state->options;
+    for (int i = 0; options && i < options->running_count; i++)
+        if (strcmp(options->running[i], parameter->name) == 0) return true;
+    return false;
+}
+
 static void split_versions(Differentiation *state, int index, bool is_float, bool is_wanted) {
     Value *root = state->primal->parameters[index].value;
     OpList accesses = memory_accesses(state->arena, state->primal, root);
@@ -586,7 +594,8 @@ static void split_versions(Differentiation *state, int index, bool is_float, boo
                           ? keeping_of(state, &state->primal->parameters[index], &accesses)
                           : KEEPS_NOTHING;
     bool needs_running =
-        is_float && (keeping == KEEPS_RUNNING || is_stored_repeatedly(state, &accesses));
+        is_float && (keeping == KEEPS_RUNNING || is_stored_repeatedly(state, &accesses) ||
+                     is_running_elsewhere(state, &state->primal->parameters[index]));
     if (keeping == KEEPS_APART && !needs_running)
         map_set_pointer(&state->buffers.kept, root, (void *)1);  // its parameter comes later
     state->primal->parameters[index].has_contents = keeping != KEEPS_NOTHING;

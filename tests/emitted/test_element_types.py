@@ -48,6 +48,31 @@ def product(a_ptr, s_ptr, b_ptr, t_ptr, w_ptr, c_ptr, M, N, K, BM: tl.constexpr,
     tl.store(c_ptr + m[:, None] * N + n[None, :], acc)
 """
 )
+LOSS = (
+    "import torch\n"
+    + HEAD
+    + """@triton.jit
+def loss(x_ptr, t_ptr, y_ptr, n, INDEX: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    cols = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * n + cols, mask=cols < n, other=0.0)
+    if INDEX:
+        label = tl.load(t_ptr + row)
+        tl.store(y_ptr + row * n + cols, x * x, mask=cols < n)
+        tl.debug_barrier()
+        tl.store(y_ptr + row * n + label, tl.sum(x, 0))
+    else:
+        t = tl.load(t_ptr + row * n + cols, mask=cols < n, other=0.0)
+        tl.store(y_ptr + row * n + cols, x * t, mask=cols < n)
+
+
+def run(x, t):
+    y = torch.empty_like(x)
+    n = x.shape[1]
+    loss[(x.shape[0],)](x, t, y, n, t.dtype == torch.int64, triton.next_power_of_2(n))
+    return y
+"""
+)
 
 
 def product(a_format: str, b_format: str) -> str:
@@ -126,3 +151,36 @@ def test_packed_numbers(tmp_path: Path) -> None:
         power, digit = code >> 1 & 3, code & 1
         sizes.append((digit if power == 0 else 2 + digit << max(power, 1) - 1) * 0.5)
     assert sizes == [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0]
+
+
+def test_output_that_one_way_stores_twice(tmp_path: Path) -> None:
+    """Targets are labels or floats: an output that labels store twice has a running gradient both ways."""
+    file = tmp_path / "loss.py"
+    file.write_text(LOSS)
+    (kernel,) = json.loads(tad("--check", "--grad", "--format", "json", file).stdout)["kernels"]
+    assert kernel["status"] == "proved", kernel["reason"]
+    assert "INDEX=False/True" in kernel["covered"]
+
+
+def test_index_that_a_flag_casts(tmp_path: Path) -> None:
+    """A number that a flag makes an index by a cast is no float there: the kernel is not divided for it."""
+    file = tmp_path / "rows.py"
+    file.write_text(
+        HEAD
+        + """@triton.jit
+def rows(x_ptr, start_ptr, code_ptr, y_ptr, n, ONE: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    start = tl.load(start_ptr + row)
+    code = tl.load(code_ptr + row) & 7
+    cols = tl.arange(0, BLOCK)
+    if ONE:
+        at = tl.full((BLOCK,), start, dtype=tl.int32) + cols
+        code += tl.load(code_ptr + row + 1) & 1
+    else:
+        at = start + cols
+    x = tl.load(x_ptr + at, mask=cols < n, other=0.0)
+    tl.store(y_ptr + row * n + cols, x * x * code, mask=cols < n)
+"""
+    )
+    text = tad("--backward", f"{file}:rows", "--wrapper", "none", "--no-proof").stdout
+    assert text.split("def rows_backward")[1].count("tl.load(start_ptr") == 1

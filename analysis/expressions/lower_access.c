@@ -9,6 +9,7 @@
 #include "analysis/expressions/lower_global.h"
 #include "analysis/expressions/lower_literal.h"
 #include "analysis/expressions/lower_operator.h"
+#include "analysis/frames/branches.h"
 #include "analysis/frames/conditions.h"
 #include "analysis/frames/lowering.h"
 #include "analysis/frames/ranges.h"
@@ -453,13 +454,86 @@ static Value *tuple_slice(Lowering *lowering, Value *tuple, int count, SyntaxNod
     return build_tuple(&lowering->builder, items.items, items.count);
 }
 
+enum { INDEX_DEPTH = 12 };
+
+/// The condition that a number of compile time is made of, `2 - PACKED`; NULL where there is none, or more than one.
+static Value *condition_within(Value *index, int depth) {
+    const Op *op = index->op;
+    if (!index->type.is_constexpr || index->constant || depth > INDEX_DEPTH) return NULL;
+    if (index->type.element.code == DTYPE_INT1) return index;
+    bool is_arithmetic = op && (op->code == OP_ADD || op->code == OP_SUB || op->code == OP_MUL);
+    if (op && op->code == OP_IF) return op->operands[0];
+    if (op && op->code == OP_CAST) return condition_within(op->operands[0], depth + 1);
+    if (!is_arithmetic) return NULL;
+    Value *found[2];
+    for (int i = 0; i < 2; i++) found[i] = condition_within(op->operands[i], depth + 1);
+    return !found[0] || found[0] == found[1] ? found[1] : !found[1] ? found[0] : NULL;
+}
+
+/// What the number is where the condition is true, or false.
+static bool number_where(const Value *index, const Value *condition, bool truth, int depth,
+                         int64_t *number) {
+    if (value_is_int(index, number)) return true;
+    const Op *op = index->op;
+    if (index == condition) {
+        *number = truth;
+        return true;
+    }
+    if (!op || depth > INDEX_DEPTH) return false;
+    if (op->code == OP_IF && op->operands[0] == condition) {
+        const Op *yield = region_terminator(op->regions[!truth]);
+        return yield &&
+               number_where(yield->operands[index->index], condition, truth, depth + 1, number);
+    }
+    int64_t a, b;
+    if (op->code == OP_CAST)
+        return number_where(op->operands[0], condition, truth, depth + 1, number);
+    if ((op->code != OP_ADD && op->code != OP_SUB && op->code != OP_MUL) ||
+        !number_where(op->operands[0], condition, truth, depth + 1, &a) ||
+        !number_where(op->operands[1], condition, truth, depth + 1, &b))
+        return false;
+    return op->code == OP_ADD   ? !__builtin_add_overflow(a, b, number)
+           : op->code == OP_SUB ? !__builtin_sub_overflow(a, b, number)
+                                : !__builtin_mul_overflow(a, b, number);
+}
+
+typedef struct ItemChoice {
+    Value *tuple;
+    int64_t places[2];  // where the condition is true, and where it is not
+} ItemChoice;
+
+static Value *item_at(Lowering *lowering, void *context, bool is_first) {
+    const ItemChoice *choice = context;
+    int64_t place = choice->places[!is_first];
+    int count;
+    bool is_known = value_is_tuple(choice->tuple, &count);
+    if (is_known && place >= 0 && place < count)
+        return tuple_item(lowering, choice->tuple, (int)place);
+    return build_binary(&lowering->builder, OP_ITEM, choice->tuple,
+                        build_int(&lowering->builder, place));
+}
+
+/// `stride[2 - PACKED]`: the item of each way, below the condition. NULL where the place is made of something else.
+static Value *item_by_condition(Lowering *lowering, Value *tuple, Value *index) {
+    Value *condition = condition_within(index, 0);
+    ItemChoice choice = {.tuple = tuple};
+    for (int side = 0; condition && side < 2; side++)
+        if (!number_where(index, condition, side == 0, 0, &choice.places[side]) ||
+            choice.places[side] < 0)
+            return NULL;
+    return condition ? lower_choice(lowering, condition, item_at, &choice) : NULL;
+}
+
 static Value *tuple_subscript(Lowering *lowering, Value *tuple, int count, SyntaxNode index,
                               SyntaxNode node) {
     if (node_kind(index) == SYNTAX_SLICE) return tuple_slice(lowering, tuple, count, index);
     Value *at = lower_value(lowering, index);
     int64_t number;
     lowering_at(lowering, node);
-    if (!value_is_int(at, &number)) return build_binary(&lowering->builder, OP_ITEM, tuple, at);
+    if (!value_is_int(at, &number)) {
+        Value *chosen = item_by_condition(lowering, tuple, at);
+        return chosen ? chosen : build_binary(&lowering->builder, OP_ITEM, tuple, at);
+    }
     if (number < 0) number += count;
     if (number < 0 || number >= count)
         return lowering_unknown(lowering, node, "This tuple has only %d item%s.", count,
@@ -541,12 +615,16 @@ Value *lower_subscript(Lowering *lowering, SyntaxNode node) {
     if (value_is_tuple(value, &items) && count == 1)
         return tuple_subscript(lowering, value, items, indices[0], node);
     bool is_open_tuple = value->type.kind == TYPE_TUPLE;
-    bool may_be_tuple =
-        value->type.kind == TYPE_UNKNOWN && count == 1 && node_kind(indices[0]) == SYNTAX_INTEGER;
+    bool is_unknown = value->type.kind == TYPE_UNKNOWN && count == 1;
+    bool may_be_tuple = is_unknown && node_kind(indices[0]) == SYNTAX_INTEGER;
     if (is_open_tuple || may_be_tuple) {
         Value *index = lower_value(lowering, indices[0]);
         lowering_at(lowering, node);
         return build_binary(&lowering->builder, OP_ITEM, value, index);
+    }
+    if (is_unknown && node_kind(indices[0]) == SYNTAX_IDENTIFIER) {
+        Value *chosen = item_by_condition(lowering, value, lower_value(lowering, indices[0]));
+        if (chosen) return chosen;
     }
     return tile_subscript(lowering, value, indices, count, node);
 }

@@ -216,10 +216,10 @@ static bool needs_no_more(const Backward *own, const Backward *other) {
     for (int i = 0; i < own->whole.argument_count; i++) {
         const BackwardArgument *argument = &own->whole.arguments[i];
         int known = launch_index(&other->whole, argument->name);
-        bool is_of_launch = argument->use == ARGUMENT_STAGES ||
-                            argument->use == ARGUMENT_RUN_TILE ||
-                            argument->use == ARGUMENT_PROGRAMS ||
-                            argument->use == ARGUMENT_TOGETHER || argument->use == ARGUMENT_PARTS;
+        bool is_of_launch =
+            argument->use == ARGUMENT_STAGES || argument->use == ARGUMENT_RUN_TILE ||
+            argument->use == ARGUMENT_PROGRAMS || argument->use == ARGUMENT_TOGETHER ||
+            argument->use == ARGUMENT_PARTS || argument->use == ARGUMENT_DESCRIBED;
         if (is_of_launch) continue;
         if (known < 0 || other->whole.arguments[known].use != argument->use) return false;
         bool may_be_none = other->whole.arguments[known].is_optional;

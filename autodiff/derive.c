@@ -31,6 +31,7 @@
 #include "autodiff/state/saved_parameters.h"
 #include "autodiff/tape/tape.h"
 #include "autodiff/together/block_parts.h"
+#include "autodiff/together/described_tiles.h"
 #include "autodiff/together/iterations.h"
 #include "autodiff/together/side_by_side.h"
 #include "autodiff/together/sliced_grid.h"
@@ -162,6 +163,7 @@ static void variant_describe(Differentiation *state, const Kernel *kernel, Varia
     join_programs(state, kernel, &variant->launch);
     blocks_take_parts(state, &variant->launch);
     function_branch_masks(state->backward);
+    tiles_take_descriptors(state, &variant->launch);
     result->status = BACKWARD_DERIVED;
 }
 

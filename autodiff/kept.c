@@ -105,6 +105,10 @@ static void launch_settle(Arena *arena, BackwardLaunch *launch) {
     TEXT(launch, turns_end);
     TEXT(launch, turns_step);
     TEXT(launch, together_least);
+    DescribedLoads *described = &launch->described;
+    TEXTS(described, tensors, described->tensor_count);
+    TEXTS(described, strides, described->stride_count);
+    TEXTS(described, ones, described->one_count);
     if (launch->loop) launch->loop = loop_copy(arena, launch->loop);
 }
 

@@ -138,7 +138,7 @@ static bool merged_add(Merged *merged, const Parameter *parameter,
         if (strcmp(known->name, argument->name) != 0) continue;
         if (known->use != argument->use) return false;
         // of two blocks nobody takes parts then: it stays one
-        if (known->use == ARGUMENT_PARTS) return true;
+        if (known->use == ARGUMENT_PARTS || known->use == ARGUMENT_DESCRIBED) return true;
         if (strcmp(known->of, argument->of) != 0) return false;
         if (known->is_parts != argument->is_parts) return false;
         if (known->programs &&

@@ -292,6 +292,29 @@ static void list_options(Arena *arena, const LaunchPlan *plan, const BackwardLau
     }
 }
 
+/// `(a, b)` of arguments, also of one; NULL where the Function does not have one of them.
+static const char *had_tuple(Arena *arena, const LaunchPlan *plan, const char *const *names,
+                             int count) {
+    Buffer out = buffer_new(arena);
+    for (int i = 0; i < count; i++) {
+        if (!plan_has_names(plan, names[i])) return NULL;
+        buffer_printf(&out, "%s%s", i ? ", " : "", names[i]);
+    }
+    return arena_printf(arena, "(%s%s)", buffer_text(&out), count == 1 ? "," : "");
+}
+
+/// Whether tiles may be loaded by descriptors; NULL where the Function does not have what has to be asked.
+static const char *described_text(Arena *arena, const LaunchPlan *plan,
+                                  const BackwardLaunch *launch) {
+    const DescribedLoads *asked = &launch->described;
+    const char *tensors = had_tuple(arena, plan, asked->tensors, asked->tensor_count),
+               *strides = had_tuple(arena, plan, asked->strides, asked->stride_count),
+               *ones = had_tuple(arena, plan, asked->ones, asked->one_count);
+    if (!tensors || !strides || !ones) return NULL;
+    if (!asked->one_count) return arena_printf(arena, "_are_described(%s, %s)", tensors, strides);
+    return arena_printf(arena, "_are_described(%s, %s, ones=%s)", tensors, strides, ones);
+}
+
 /// Whether an argument is of this launch alone, with a text of its own: `*text`, or NULL where it is left out. `tiles` is NULL where
 /// the kernel has none of its own.
 static bool says_itself(Arena *arena, const LaunchPlan *plan, int number,
@@ -321,6 +344,7 @@ static bool says_itself(Arena *arena, const LaunchPlan *plan, int number,
         break;
     case ARGUMENT_TOGETHER: value = tiles ? tiles->block : NULL; break;
     case ARGUMENT_PARTS: value = tiles ? tiles->parts : NULL; break;
+    case ARGUMENT_DESCRIBED: value = described_text(arena, plan, launch); break;
     case ARGUMENT_STAGES: *text = stages_text(arena, plan, launch, name, indent + 4); break;
     case ARGUMENT_RUN_TILE: *text = run_tile_text(arena, plan, launch, argument); break;
     default: return false;

@@ -3,6 +3,7 @@
 
 #include "analysis/build/build.h"
 #include "analysis/ir/loops.h"
+#include "autodiff/products/branch.h"
 #include "autodiff/rewrite/rewrite.h"
 
 enum {
@@ -129,39 +130,6 @@ static Value *cuts(Mask *mask) {
 
 /* ---- the branch ---- */
 
-static bool visit_pure(void *context, Op *op) {
-    (void)context;
-    return op_is_pure(op) || op->code == OP_YIELD || op->code == OP_IF;
-}
-
-static bool is_movable(const Op *op) {
-    if (op->code != OP_IF) return op_is_pure(op) && !op->region_count;
-    for (int r = 0; r < op->region_count; r++)
-        if (!region_walk(op->regions[r], visit_pure, NULL)) return false;
-    return true;
-}
-
-static bool is_in(const Op *op, const Region *region) {
-    const Region *around = op->parent;
-    while (around && around != region) around = around->parent ? around->parent->parent : NULL;
-    return around != NULL;
-}
-
-/// What only the branch reads goes into it.
-static void sink_into(Function *function, Op *branch) {
-    Region *region = branch->regions[0];
-    Map readers = function_readers(function->arena, function);
-    for (Op *op = branch->previous, *next; op; op = next) {
-        next = op->previous;
-        bool is_inside = op->result_count && is_movable(op);
-        for (int i = 0; i < op->result_count && is_inside; i++) {
-            const OpList *reads = value_readers(&readers, op->results[i]);
-            for (LIST_EACH(int, k, *reads)) is_inside = is_inside && is_in(reads->items[k], region);
-        }
-        if (is_inside) op_move_before(op, region->first);
-    }
-}
-
 /// `value` where the mask leaves lanes out, and what it masks elsewhere.
 static void put_under_branch(Function *function, Op *masked, Value *unmasked, Value *condition) {
     Builder b = {.function = function,
@@ -181,7 +149,7 @@ static void put_under_branch(Function *function, Op *masked, Value *unmasked, Va
     region_replace_uses(function->body, value, result);
     op_append(&taken, OP_YIELD, &value, 1, 0);
     op_move_before(masked, taken.region->first);
-    sink_into(function, branch);
+    branch_take_own(function, branch, 0);
 }
 
 typedef struct CutMaskSearch {

@@ -69,6 +69,7 @@ typedef enum ArgumentUse {
     ARGUMENT_PROGRAMS,  // how many programs the forward has along `axis` of the grid
     ARGUMENT_TOGETHER,  // of how many of these a program does the work; the parameter has a default: one
     ARGUMENT_PARTS,  // in how many parts a loop takes the forward's block `of`, which it divides; the parameter has a default: one
+    ARGUMENT_DESCRIBED,  // whether tiles are loaded by descriptors, which the launch asks of its `described`; the parameter has a default: no
     ARGUMENT_RUN_TILE,  // the size along `axis` of a tile of runs, 0: how many, 1: lanes of each. Any powers of two are right; the parameter has a default
     ARGUMENT_PART_STRIDE,  // of a gradient `is_parts`, of the input `of`: elements from one sum to the next
 } ArgumentUse;
@@ -184,6 +185,16 @@ typedef struct WholeRow {
     int sums;            // tiles of them that loops over several rows carry
 } WholeRow;
 
+/// Of what a launch asks whether its tiles may come by descriptors (ARGUMENT_DESCRIBED); all are arguments of the Function.
+typedef struct DescribedLoads {
+    const char **tensors;  // that tiles are loaded of
+    int tensor_count;
+    const char **strides;  // numbers that the places of all tiles are sums of multiples of
+    int stride_count;
+    const char **ones;  // numbers that have to be 1
+    int one_count;
+} DescribedLoads;
+
 /// Of one kernel of a backward, on the forward's grid.
 typedef struct BackwardLaunch {
     const char *kernel;
@@ -235,7 +246,8 @@ typedef struct BackwardLaunch {
     // slices along the first of these axes of the grid, one along the others
     WholeRow row;     // the kernel has no loop over blocks of a row; its `block` is NULL of others
     bool is_precise;  // a product says how precise it is: of float32, it may take no tensor cores
-    bool has_parts;   // loops take the block with the role BLOCK_PARTS in parts
+    DescribedLoads described;
+    bool has_parts;  // loops take the block with the role BLOCK_PARTS in parts
     bool
         follows_tuner;  // the first launch is tuned: here its blocks stay, but for parts of them (ARGUMENT_PARTS), with warps and stages
     bool

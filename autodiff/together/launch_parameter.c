@@ -7,15 +7,16 @@
 Value *launch_add_parameter(Differentiation *state, BackwardLaunch *launch, const char *name,
                             BackwardArgument argument) {
     Function *backward = state->backward;
+    bool is_flag = argument.use == ARGUMENT_DESCRIBED;
     Type whole = {.kind = TYPE_NUMBER,
-                  .element = dtype_of(DTYPE_INT32),
+                  .element = dtype_of(is_flag ? DTYPE_INT1 : DTYPE_INT32),
                   .is_constexpr = argument.is_constexpr};
     Value *value = backward_add_parameter(state, name, whole);
     int count = backward->parameter_count, last = count - 1, place = last;
     Parameter added = backward->parameters[last];
     added.is_constexpr = argument.is_constexpr;
     if (argument.is_constexpr)
-        added.default_text = STR("1");
+        added.default_text = is_flag ? STR("False") : STR("1");
     else  // Python takes no parameter without a default after one that has it
         while (place && (backward->parameters[place - 1].is_constexpr ||
                          backward->parameters[place - 1].default_text.size))

@@ -203,8 +203,9 @@ static Json *actual_json(const BackwardPlan *plan, const char *name, const Json 
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
         if (json_get(source, roles[i])) return beside_json(plan, roles[i], source, error);
     bool fills = json_get_bool(source, "fills", false);
-    if (json_get(source, "together") || json_get(source, "parts_of")) {
-        Json *one = whole(plan, 1);
+    bool is_described = json_get(source, "described") != NULL;
+    if (json_get(source, "together") || json_get(source, "parts_of") || is_described) {
+        Json *one = whole(plan, is_described ? 0 : 1);
         json_set_string(one, "kind", "constant");
         return one;
     }
@@ -340,6 +341,7 @@ static void put_own(const BackwardPlan *plan, const Json *launch, Json *json, Er
     Json *own = json_object(plan->arena);
     for (int i = 0; i < tiles->count && !*error; i++) {
         const char *role = json_get_string(tiles->items[i], "role", "");
+        if (strcmp(role, "described") == 0) continue;  // through pointers it is right, too
         json_set(own, str_dup(plan->arena, str_from(role)),
                  block_json(plan, arguments, str_dup(plan->arena, tiles->keys[i]), tiles->items[i],
                             error));

@@ -107,6 +107,8 @@ static bool actual_from_json(const LaunchReader *reader, const PlanConfiguration
     } else if (json_get(json, "stages") || json_get(json, "together") ||
                json_get(json, "parts_of")) {
         *actual = constant_actual(constant_int(arena, 1));
+    } else if (json_get(json, "described")) {
+        *actual = constant_actual(constant_int(arena, 0));
     } else if (json_get(json, "run_tile")) {
         bool is_lanes = json_get_int(json, "axis", 0) == 1;
         *actual = constant_actual(constant_int(arena, is_lanes ? LANES_OF_RUN : RUNS_OF_TILE));
@@ -401,6 +403,15 @@ static bool is_choice(const LaunchReader *reader, const PlanConfiguration *confi
     return true;
 }
 
+/// Whether the launch passes 1 for each of these numbers.
+static bool are_ones(const LaunchReader *reader, const PlanConfiguration *configuration,
+                     const Json *names) {
+    for (int i = 0; names && i < names->count; i++)
+        if (size_of(reader, configuration, str_dup(reader->arena, names->items[i]->string)) != 1)
+            return false;
+    return true;
+}
+
 /// How many choices of sizes a launch has.
 static int choices_of(const Json *launch) {
     const Json *tiles = json_get(launch, "tiles");
@@ -440,6 +451,7 @@ static bool read_choice(const LaunchReader *reader, const PlanConfiguration *con
         const Json *tile = json_get(tiles, name), *sizes = json_get(tile, "sizes");
         json_set(changed, name, arguments->items[i]);
         if (!tile) continue;
+        if (sizes && !sizes->count) continue;  // it is the forward's
         if (!sizes || choice >= sizes->count || sizes->items[choice]->kind != JSON_NUMBER)
             return false;
         int64_t size = (int64_t)sizes->items[choice]->number;
@@ -448,6 +460,10 @@ static bool read_choice(const LaunchReader *reader, const PlanConfiguration *con
              iterates = strcmp(role, "iterations") == 0;  // the grid stays
         if (strcmp(role, "parts") == 0 || strcmp(role, "loop") == 0) {
             if (!is_choice(reader, configuration, tile, size)) continue;  // it stays as it is
+            iterates = true;
+        }
+        if (strcmp(role, "described") == 0) {
+            if (!are_ones(reader, configuration, json_get(tile, "ones"))) continue;
             iterates = true;
         }
         any_size = true;

@@ -18,16 +18,16 @@ static Json *names_json(Arena *arena, const char *const *names, int count) {
 
 static Json *argument_json(Arena *arena, const BackwardArgument *argument) {
     static const char *const uses[] = {
-        [ARGUMENT_SAME] = "same",         [ARGUMENT_UPSTREAM] = "upstream",
-        [ARGUMENT_GRADIENT] = "gradient", [ARGUMENT_RUNNING] = "running",
-        [ARGUMENT_KEPT] = "kept",         [ARGUMENT_BEFORE] = "before",
-        [ARGUMENT_SCRATCH] = "scratch",   [ARGUMENT_STEPS] = "steps",
-        [ARGUMENT_AMID] = "amid",         [ARGUMENT_SHAPE] = "shape",
-        [ARGUMENT_STRIDE] = "stride",     [ARGUMENT_SLICES] = "slices",
-        [ARGUMENT_STAGES] = "stages",     [ARGUMENT_PART_STRIDE] = "part_stride",
-        [ARGUMENT_FILL] = "fill",         [ARGUMENT_PROGRAMS] = "programs",
-        [ARGUMENT_TOGETHER] = "together", [ARGUMENT_PARTS] = "parts_of",
-        [ARGUMENT_RUN_TILE] = "run_tile",
+        [ARGUMENT_SAME] = "same",           [ARGUMENT_UPSTREAM] = "upstream",
+        [ARGUMENT_GRADIENT] = "gradient",   [ARGUMENT_RUNNING] = "running",
+        [ARGUMENT_KEPT] = "kept",           [ARGUMENT_BEFORE] = "before",
+        [ARGUMENT_SCRATCH] = "scratch",     [ARGUMENT_STEPS] = "steps",
+        [ARGUMENT_AMID] = "amid",           [ARGUMENT_SHAPE] = "shape",
+        [ARGUMENT_STRIDE] = "stride",       [ARGUMENT_SLICES] = "slices",
+        [ARGUMENT_STAGES] = "stages",       [ARGUMENT_PART_STRIDE] = "part_stride",
+        [ARGUMENT_FILL] = "fill",           [ARGUMENT_PROGRAMS] = "programs",
+        [ARGUMENT_TOGETHER] = "together",   [ARGUMENT_PARTS] = "parts_of",
+        [ARGUMENT_DESCRIBED] = "described", [ARGUMENT_RUN_TILE] = "run_tile",
     };
     Json *json = json_object(arena);
     json_set_string(json, uses[argument->use], argument->of);
@@ -101,9 +101,24 @@ static void put_parts(Json *tiles, const BackwardLaunch *launch) {
     }
 }
 
+/// Whether a loop loads its tiles by descriptors, for as many choices as there are sizes of a loop's own block.
+static void put_described(Json *tiles, const BackwardLaunch *launch) {
+    for (int i = 0; i < launch->argument_count; i++) {
+        if (launch->arguments[i].use != ARGUMENT_DESCRIBED) continue;
+        Json *tile = json_object(tiles->arena), *numbers = json_array(tiles->arena);
+        for (int k = 0; k < 4; k++) json_push(numbers, json_number(tiles->arena, k % 2 == 0));
+        json_set_string(tile, "role", "described");
+        json_set(tile, "ones",
+                 names_json(tiles->arena, launch->described.ones, launch->described.one_count));
+        json_set(tile, "sizes", numbers);
+        json_set(tiles, launch->arguments[i].name, tile);
+    }
+}
+
 /// The sizes that the block of a loop may get, which have to divide those of the forward's parameters `divides`.
 static Json *loop_json(Arena *arena, const BackwardLaunch *launch) {
     Json *tiles = json_object(arena);
+    put_described(tiles, launch);
     put_parts(tiles, launch);
     for (int i = 0; i < launch->block_count; i++) {
         const LaunchBlock *block = &launch->blocks[i];

@@ -109,6 +109,7 @@ static void launch_settle(Arena *arena, BackwardLaunch *launch) {
     TEXTS(described, tensors, described->tensor_count);
     TEXTS(described, strides, described->stride_count);
     TEXTS(described, ones, described->one_count);
+    TEXTS(described, rows, described->row_count);
     if (launch->loop) launch->loop = loop_copy(arena, launch->loop);
 }
 

@@ -309,10 +309,15 @@ static const char *described_text(Arena *arena, const LaunchPlan *plan,
     const DescribedLoads *asked = &launch->described;
     const char *tensors = had_tuple(arena, plan, asked->tensors, asked->tensor_count),
                *strides = had_tuple(arena, plan, asked->strides, asked->stride_count),
-               *ones = had_tuple(arena, plan, asked->ones, asked->one_count);
-    if (!tensors || !strides || !ones) return NULL;
-    if (!asked->one_count) return arena_printf(arena, "_are_described(%s, %s)", tensors, strides);
-    return arena_printf(arena, "_are_described(%s, %s, ones=%s)", tensors, strides, ones);
+               *ones = had_tuple(arena, plan, asked->ones, asked->one_count),
+               *rows = had_tuple(arena, plan, asked->rows, asked->row_count);
+    if (!tensors || !strides || !ones || !rows) return NULL;
+    Buffer out = buffer_new(arena);
+    buffer_printf(&out, "_are_described(%s, %s", tensors, strides);
+    if (asked->row_count) buffer_printf(&out, ", rows=%s", rows);
+    if (asked->one_count) buffer_printf(&out, ", ones=%s", ones);
+    buffer_puts(&out, ")");
+    return buffer_text(&out);
 }
 
 /// Whether an argument is of this launch alone, with a text of its own: `*text`, or NULL where it is left out. `tiles` is NULL where

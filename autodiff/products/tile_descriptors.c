@@ -133,6 +133,10 @@ static bool has_first_row(const Value *rows, int depth) {
            has_first_row(op->operands[1], depth + 1);
 }
 
+static bool is_parameter(const Value *value) {
+    return !value->op && value->region && !value->region->parent;
+}
+
 /// Takes a tile of one row after the other for the rows.
 static bool take_rows(Arena *arena, Value *value, RowTile *tile, const Poly **first) {
     Affine rows = affine_of(arena, value);
@@ -150,7 +154,7 @@ static bool read_mask(Arena *arena, const Value *mask, RowTile *tile, const Poly
     const Op *op = mask->op;
     if (!op || op->code != OP_LT || op->operands[1]->type.rank ||
         dtype_class(op->operands[1]->type.element) != CLASS_SIGNED ||
-        !is_small_integer(op->operands[1]))
+        !is_small_integer(op->operands[1]) || !is_parameter(op->operands[1]))
         return false;
     tile->limit = op->operands[1];
     return take_rows(arena, op->operands[0], tile, first);
@@ -178,10 +182,6 @@ static Value *operand_of(const Op *load, const char *name) {
     return value && !value_is_none(value) ? value : NULL;
 }
 
-static bool is_parameter(const Value *value) {
-    return !value->op && value->region && !value->region->parent;
-}
-
 /// From element to element: 1, or a parameter that a launch may pass 1 for.
 static bool read_step(const Poly *poly, const Value **step) {
     bool is_atom = poly && poly->count == 1 && poly->terms[0].coefficient == 1 &&
@@ -205,8 +205,7 @@ static bool read_tile(Arena *arena, Op *load, RowTile *tile) {
                          : read_address(arena, load->operands[0], tile, &first, 0);
     if (!has_rows || !has_first_row(tile->row, 0)) return false;
     tile->start = poly_subtract(arena, place->base, poly_multiply(arena, first, tile->stride));
-    return is_of_before(load, tile->start) && is_of_before(load, tile->stride) &&
-           (!tile->limit || is_of_before(load, poly_atom(arena, tile->limit)));
+    return is_of_before(load, tile->start) && is_of_before(load, tile->stride);
 }
 
 static bool are_same(const ParameterValues *a, const ParameterValues *b) {
@@ -242,6 +241,9 @@ bool load_has_descriptor(Arena *arena, Function *function, Op *load, DescribedTi
         return false;
     LIST_PUSH(arena, &asked->tensors, tile.parameter);
     if (tile.step) LIST_PUSH(arena, &asked->ones, tile.step);
+    bool is_known = !tile.limit;
+    for (LIST_EACH(int, i, asked->rows)) is_known |= asked->rows.items[i] == tile.limit;
+    if (!is_known) LIST_PUSH(arena, &asked->rows, tile.limit);
     return true;
 }
 

@@ -11,6 +11,7 @@ typedef struct DescribedTiles {
     ParameterValues tensors;
     LIST(ParameterValues) strides;  // products that places of elements are sums of multiples of
     ParameterValues ones;           // steps from element to element, which have to be 1
+    ParameterValues rows;           // how many rows there are: at least one
 } DescribedTiles;
 
 /// Whether an operation is the load of a tile of whole rows, as many as are there, that a descriptor loads as well: zeros beyond the last row,

@@ -193,6 +193,8 @@ typedef struct DescribedLoads {
     int stride_count;
     const char **ones;  // numbers that have to be 1
     int one_count;
+    const char **rows;  // numbers that have to be at least 1
+    int row_count;
 } DescribedLoads;
 
 /// Of one kernel of a backward, on the forward's grid.

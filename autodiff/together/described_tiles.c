@@ -68,8 +68,10 @@ static bool note_names(const DescribedSearch *search, const DescribedTiles *aske
                               .strides = products_of(search, asked),
                               .stride_count = asked->strides.count,
                               .ones = names_of(search, &asked->ones),
-                              .one_count = asked->ones.count};
-    return loads->tensors && loads->strides && loads->ones;
+                              .one_count = asked->ones.count,
+                              .rows = names_of(search, &asked->rows),
+                              .row_count = asked->rows.count};
+    return loads->tensors && loads->strides && loads->ones && loads->rows;
 }
 
 static bool visit_load(void *context, Op *op) {

@@ -87,7 +87,7 @@ def test_the_launch_asks_how_tensors_lie() -> None:
     run = tad("--backward", "--no-proof", ATTENTION)
     text = " ".join(run.stdout.split())
     strides = "stride_qm, stride_qb, stride_qh, stride_om, stride_ob, stride_oh"
-    assert f"DESCRIBED=_are_described( (Q, dOut), ({strides}), )," in text
+    assert f"DESCRIBED=_are_described( (Q, dOut), ({strides}), rows=(seq_q,), )," in text
     # what nothing masks may have any number of rows, and what may have gaps is asked for 1
     text = " ".join(tad("--backward", "--no-proof", TWO_STAGE).stdout.split())
     assert "ones=(stride_qk, stride_ok)," in text
@@ -136,10 +136,11 @@ def tensor(address: int = 1024, width: int = 2, device: str = "cuda") -> SimpleN
 )
 def test_even_tensors_are_described(card: int, tensors, strides, ones, are: bool) -> None:
     ask, allocators = helper(card)
-    assert ask(tensors, strides, ones) is are
+    assert ask(tensors, strides, (1, 7), ones) is are
+    assert helper(card)[0](tensors, strides, (7, 0), ones) is False  # nothing to describe
     assert len(allocators) == are
     if are:
-        assert helper(card, is_compiling=True)[0](tensors, strides, ones) is False
+        assert helper(card, is_compiling=True)[0](tensors, strides, (), ones) is False
 
 
 def test_the_proof_runs_the_descriptors() -> None:

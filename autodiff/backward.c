@@ -67,6 +67,11 @@ static void run_without(void *context, Variant *variant) {
     variants_derive_without(with->arena, with->kernel, with->options, variant);
 }
 
+static void run_excluding(void *context, Variant *variant) {
+    const FlagsAttempt *with = context;
+    variants_derive_excluding(with->arena, with->kernel, with->options, variant);
+}
+
 /// The kernel as a whole, else apart for the values of its flags.
 static Variant *derive_whole(Arena *arena, const Kernel *kernel, const Function *forward,
                              const BackwardOptions *options) {
@@ -85,6 +90,8 @@ static Variant *derive_whole(Arena *arena, const Kernel *kernel, const Function 
     FlagsAttempt one = {arena, kernel, &apart};
     if (variant->result.status == BACKWARD_REFUSED)
         variant_attempt(arena, run_without, &one, variant);
+    if (variant->result.status == BACKWARD_REFUSED)
+        variant_attempt(arena, run_excluding, &flags, variant);
     variants_derive_kinds(arena, kernel, options, variant);
     return variant;
 }

@@ -176,18 +176,28 @@ static void note_saved(const SavedValues *saved, Function *primal) {
     }
 }
 
-/// What the analysis took for granted of the elements of a tensor (`x.dtype.is_int()`), asked where the backward compiles.
-static void assert_element_types(Differentiation *state, const Function *forward) {
+/// What the analysis took for granted: of the elements of a tensor (`x.dtype.is_int()`), or that a constexpr is another number
+/// than an excluded one. The backward asks it where it compiles.
+static Value *asked_again(Differentiation *state, Builder *b, const Op *question) {
+    const Value *of = question->operands[0], *than = question->operands[1];
+    if (question->code == OP_DTYPE_QUESTION && of->constant)
+        return build_binary(b, OP_DTYPE_QUESTION, build_dtype(b, of->constant->dtype),
+                            build_string(b, than->constant->string.data));
+    bool is_excluded = state->options && state->options->excludes && question->code == OP_NE &&
+                       !of->op && than->constant;
+    if (!is_excluded) return NULL;
+    Value *own = value_mapped(&state->values, state->primal->parameters[of->index].value);
+    return build_binary(b, OP_NE, own, build_constant(b, *than->constant));
+}
+
+static void assert_assumptions(Differentiation *state, const Function *forward) {
     Builder b = {.function = state->backward, .region = state->backward->body};
     b.before = b.region->first;
     for (const Op *op = forward->body->first; op; op = op->next) {
         const Op *question = op->code == OP_STATIC_ASSERT ? op->operands[0]->op : NULL;
-        if (!question || question->code != OP_DTYPE_QUESTION || !question->operands[0]->constant)
-            continue;
         b.range = op->range;
-        Value *asked = build_binary(&b, OP_DTYPE_QUESTION,
-                                    build_dtype(&b, question->operands[0]->constant->dtype),
-                                    build_string(&b, question->operands[1]->constant->string.data));
+        Value *asked = question ? asked_again(state, &b, question) : NULL;
+        if (!asked) continue;
         Value *operands[] = {asked, build_string(&b, op->operands[1]->constant->string.data)};
         if (asked->op) b.before = asked->op->next;
         op_append(&b, OP_STATIC_ASSERT, operands, 2, 0);
@@ -220,7 +230,7 @@ bool variant_try(Arena *arena, const Kernel *kernel, const Function *forward,
         return false;
     }
     if (!state.failed) joined_loops_assert(&state);
-    if (!state.failed) assert_element_types(&state, forward);
+    if (!state.failed) assert_assumptions(&state, forward);
     refuse_broken(&state);
     variant->is_joined = state.joins.any;
     variant->flags = state.parts.flags;

@@ -698,3 +698,63 @@ void variants_derive_without(Arena *arena, const Kernel *kernel, const BackwardO
         }
     }
 }
+
+/* ---- sizes that are computed with in another way ---- */
+
+enum { EXCLUDED_MAX = 3 };
+
+typedef struct ExcludedSearch {
+    const Function *function;
+    const Parameter *parameter;  // the first that is found
+    const Constant *number;
+} ExcludedSearch;
+
+/// `if SIZE == 1:` around what has another shape with other sizes.
+static bool visit_size(void *context, Op *op) {
+    ExcludedSearch *search = context;
+    const Op *test = op->code == OP_IF ? op->operands[0]->op : NULL;
+    bool undecided = false;
+    for (int i = 0; i < op->result_count && test; i++)
+        undecided = undecided || is_undecided(op->results[i]);
+    if (!undecided || test->code != OP_EQ) return true;
+    for (int side = 0; side < 2; side++) {
+        const Value *size = test->operands[side], *number = test->operands[1 - side];
+        bool is_size = !size->op && !size->constant && size->region == search->function->body &&
+                       search->function->parameters[size->index].is_constexpr;
+        if (!is_size || !number->constant || number->constant->kind != CONSTANT_INT) continue;
+        search->parameter = &search->function->parameters[size->index];
+        search->number = number->constant;
+    }
+    return !search->parameter;
+}
+
+void variants_derive_excluding(Arena *arena, const Kernel *kernel, const BackwardOptions *options,
+                               Variant *variant) {
+    Binding *excluded = ARENA_ARRAY(arena, Binding, EXCLUDED_MAX);
+    BackwardOptions own = options ? *options : (BackwardOptions){0};
+    own.excludes = true;
+    const Function *forward = kernel->function;
+    for (int count = 0; count < EXCLUDED_MAX;) {
+        ExcludedSearch search = {.function = forward};
+        region_walk(forward->body, visit_size, &search);
+        if (!search.parameter) return;
+        excluded[count++] =
+            (Binding){.name = str_from(search.parameter->name), .constant = search.number};
+        Diagnostics found = {.arena = arena};
+        LowerOptions lowering = {.excluded = excluded,
+                                 .excluded_count = count,
+                                 .general = kernel->function,
+                                 .keeps_given = true};
+        forward = lower_kernel(arena, kernel->definition, &lowering, &found);
+        Variant without;
+        variant_derive(arena, kernel, forward, &own, &without);
+        if (without.result.status == BACKWARD_NOT_DIFFERENTIABLE) return;
+        if (without.result.status != BACKWARD_DERIVED) continue;
+        without.result.flag_lost =
+            arena_printf(arena, "no gradient where %s is %lld", search.parameter->name,
+                         (long long)search.number->integer);
+        without.result.flag_range = search.parameter->range;
+        *variant = without;
+        return;
+    }
+}

@@ -50,6 +50,10 @@ typedef struct VariantChoice {
     const Constant *same;  // a number that means the same (axis -1 is the last); or NULL
 } VariantChoice;
 
+/// A refused kernel without the values of its sizes for which it computes in another way (`if BLOCK == 1:`), where the shape of what it
+/// computes is known then; the backward asserts that the sizes are others.
+void variants_derive_excluding(Arena *arena, const Kernel *kernel, const BackwardOptions *options,
+                               Variant *variant);
 /// Where two variants cannot be merged as an output has a running gradient in one of them alone: adds these outputs to what the options ask
 /// for, with which both are derived once more. Whether there are any.
 bool variants_need_running(Arena *arena, const Variant *a, const Variant *b,

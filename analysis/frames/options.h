@@ -16,6 +16,9 @@ typedef struct LowerOptions {
     int binding_count;
     const Function
         *general;  // the same kernel lowered without bindings, or NULL; outlives the function
+    const Binding
+        *excluded;  // numbers that constexprs are taken not to have; the function asserts so
+    int excluded_count;
     bool
         unroll_static;  // unroll tl.static_range with known bounds (execution); else keep OP_STATIC_FOR
     bool keeps_given;  // calls of helpers whose derivative is given by hand stay calls (OP_GIVEN)

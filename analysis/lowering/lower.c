@@ -5,6 +5,7 @@
 
 #include "analysis/build/build.h"
 #include "analysis/expressions/lower_expression.h"
+#include "analysis/frames/conditions.h"
 #include "analysis/frames/lowering.h"
 #include "analysis/frames/recursion.h"
 #include "analysis/lowering/lower_cleanup.h"
@@ -104,6 +105,28 @@ static void parameters_add(Lowering *lowering, const KernelPass *pass) {
     }
 }
 
+/// Branches for the excluded numbers are left out, and an assertion says so.
+static void exclude_numbers(Lowering *lowering) {
+    Builder *builder = &lowering->builder;
+    const LowerOptions *options = lowering->options;
+    for (int i = 0; options && i < options->excluded_count; i++) {
+        const Binding *excluded = &options->excluded[i];
+        Value *parameter = NULL;
+        for (int p = 0; p < builder->function->parameter_count; p++)
+            if (str_is(excluded->name, builder->function->parameters[p].name))
+                parameter = builder->function->parameters[p].value;
+        if (!parameter) continue;
+        Value *number = build_constant(builder, *excluded->constant);
+        lowering_assume(lowering, build_binary(builder, OP_EQ, parameter, number), false, true);
+        const char *message =
+            arena_printf(lowering->arena, "no gradient where %.*s is %lld",
+                         STR_ARGS(excluded->name), (long long)excluded->constant->integer);
+        Value *operands[] = {build_binary(builder, OP_NE, parameter, number),
+                             build_string(builder, message)};
+        build(builder, OP_STATIC_ASSERT, operands, 2);
+    }
+}
+
 static Function *kernel_pass(Arena *arena, KernelPass *pass) {
     const FunctionDefinition *definition = pass->definition;
     Function *function = function_new(arena, str_dup(arena, definition->name));
@@ -131,6 +154,7 @@ static Function *kernel_pass(Arena *arena, KernelPass *pass) {
                            .source = definition->module->source};
     frame_enter(&lowering, &frame);
     parameters_add(&lowering, pass);
+    exclude_numbers(&lowering);
     lower_block(&lowering, definition->body);
     frame_leave(&lowering, &frame);
     lower_clean(function);

@@ -42,6 +42,7 @@ typedef struct BackwardOptions {
     const char *const *
         running;  // outputs whose gradient is one running buffer, as in another variant of the kernel
     int running_count;
+    bool excludes;  // the forward was lowered without some numbers of constexprs, and asserts so
 } BackwardOptions;
 
 typedef enum BackwardStatus {

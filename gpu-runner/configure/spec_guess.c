@@ -16,6 +16,7 @@ enum {
     LONGEST_STRIDE_LEVEL = 5,
     MORE_THAN_PROGRAMS = 37,
     FACTOR_STRIDE = 131,
+    TUPLE_ROW = 4099,
     FEW_TRIPS = 3,
     SHORT_PART = 4
 };
@@ -410,8 +411,24 @@ static bool is_beginning(const Guess *guess, int index) {
            !facts->is_trip && !facts->is_divisor && !facts->is_start;
 }
 
+/// A tuple of strides, as `x.stride()` gives one: each steps over all that the later ones reach.
+static bool guess_tuple(Guess *guess, int index) {
+    const Type *type = &guess->function->parameters[index].value->type;
+    if (type->kind != TYPE_TUPLE || guess->function->parameters[index].is_constexpr) return false;
+    Constant *items = ARENA_ARRAY(guess->arena, Constant, type->rank + 1);
+    int64_t step = 1 + 2 * (int64_t)(guess->variation % 2);
+    for (int i = type->rank - 1; i >= 0; i--) {
+        items[i] = constant_of_int(step);
+        step *= i == type->rank - 1 ? TUPLE_ROW : FACTOR_STRIDE;
+    }
+    Constant *tuple = ARENA_NEW(guess->arena, Constant);
+    *tuple = (Constant){.kind = CONSTANT_TUPLE, .items = items, .item_count = type->rank};
+    choose(&guess->choices[index], (PlanArgument){.kind = ARGUMENT_CONSTANT, .constant = tuple});
+    return true;
+}
+
 static void guess_numbers(Guess *guess, int index) {
-    if (guess_functions(guess, index)) return;
+    if (guess_functions(guess, index) || guess_tuple(guess, index)) return;
     const ParameterFacts *facts = &guess->facts[index];
     const Parameter *parameter = &guess->function->parameters[index];
     GuessChoices *choices = &guess->choices[index];

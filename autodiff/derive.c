@@ -62,7 +62,7 @@ static void blocks_look(const Differentiation *state, BackwardLaunch *launch) {
     for (int i = 0; i < 2 * PROGRAM_AXES; i++)
         if (state->parts.tile_counts[i])
             counts[i] = map_get_pointer(&copies, state->parts.tile_counts[i]);
-    tile_orders_open(state->arena, copy);
+    tile_orders_open(state->arena, copy, 2);
     blocks_describe(state->arena, copy, counts, launch);
 }
 
@@ -233,6 +233,7 @@ bool variant_try(Arena *arena, const Kernel *kernel, const Function *forward,
     if (!state.failed) assert_assumptions(&state, forward);
     refuse_broken(&state);
     variant->is_joined = state.joins.any;
+    variant->has_more_digits = !state.failed && tile_orders_has_more_digits(arena, state.primal);
     variant->flags = state.parts.flags;
     if (state.failed) {
         variant->is_bits = state.is_bits;
@@ -265,11 +266,32 @@ static void try_tiles(Arena *arena, const Kernel *kernel, const Function *forwar
     Variant tiles;
     variant_try(arena, kernel, forward, options, keeps_loads, whole, &tiles);
     if (tiles.result.status != BACKWARD_DERIVED) return;
-    variant_split(arena, kernel, forward, options, keeps_loads, true, &tiles);
+    variant_split(arena, kernel, forward, options, keeps_loads, whole, &tiles);
     bool is_better = tiles.part_count && tiles.result.atomics < variant->result.atomics;
     for (int i = 0; i < tiles.part_count && is_better; i++)
         is_better = !leaves_by_program(&tiles.parts[i].launch);
     if (is_better) *variant = tiles;
+}
+
+/// Whether atomics add more than a number for each program: shares of one's own, apart along all that programs share, cost more than that.
+static bool adds_tiles(const Variant *variant) {
+    bool any = false;
+    for (int i = 0; i < variant->result.gradient_count; i++)
+        any |= variant->result.gradients[i].is_atomic && !variant->result.gradients[i].adds_number;
+    return any;
+}
+
+/// Where ids have more digits than rows and columns: programs along each of these share what the others own.
+static void try_digits(Arena *arena, const Kernel *kernel, const Function *forward,
+                       const BackwardOptions *options, bool keeps_loads, Variant *variant) {
+    const BackwardPart whole = {.kind = PART_WHOLE, .has_digits = true};
+    Variant digits;
+    if (!variant->has_more_digits || !adds_tiles(variant)) return;
+    variant_try(arena, kernel, forward, options, keeps_loads, whole, &digits);
+    if (digits.result.status != BACKWARD_DERIVED) return;
+    if (digits.result.atomics)
+        variant_split(arena, kernel, forward, options, keeps_loads, whole, &digits);
+    if (digits.result.atomics < variant->result.atomics) *variant = digits;
 }
 
 static bool visit_loop(void *context, Op *op) {
@@ -336,10 +358,12 @@ static void variant_improve(Arena *arena, const Kernel *kernel, const Function *
                             const BackwardOptions *options, bool keeps, Variant *variant) {
     const Variant alone = variant_copy(arena, variant);
     if (variant->result.atomics)
-        variant_split(arena, kernel, forward, options, keeps, false, variant);
+        variant_split(arena, kernel, forward, options, keeps, (BackwardPart){.kind = PART_WHOLE},
+                      variant);
     if (!variant->result.atomics)
         prefer_owners(arena, kernel, forward, options, keeps, &alone, variant);
     if (variant->result.atomics) try_tiles(arena, kernel, forward, options, keeps, variant);
+    if (variant->result.atomics) try_digits(arena, kernel, forward, options, keeps, variant);
     if (variant->result.atomics) variant_flatten(arena, kernel, forward, options, keeps, variant);
     if (variant->result.atomics) try_joined(arena, kernel, forward, options, variant);
     variant_find_whole_rows(arena, kernel, forward, options, keeps, variant);

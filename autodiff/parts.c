@@ -149,17 +149,18 @@ static void keep_shares(Arena *arena, const Kernel *kernel, const Function *forw
 }
 
 void variant_split(Arena *arena, const Kernel *kernel, const Function *forward,
-                   const BackwardOptions *options, bool keeps_loads, bool deals_tiles,
+                   const BackwardOptions *options, bool keeps_loads, BackwardPart like,
                    Variant *variant) {
     Variant owners[BACKWARD_MOST_REDUCTIONS], programs;
-    BackwardPart part = {.kind = PART_REDUCTION, .deals_tiles = deals_tiles},
-                 rest = {.kind = PART_PROGRAMS, .deals_tiles = deals_tiles};
+    BackwardPart part = like, rest = like;
+    part.kind = PART_REDUCTION;
+    rest.kind = PART_PROGRAMS;
     bool reads = false, any = false;
     for (int count = 1; part.index < count; part.index++) {
         Variant *own = &owners[part.index];
         variant_try(arena, kernel, forward, options, keeps_loads, part, own);
         if (part.index == 0) count = own->reduction_kernels;
-        if (own->fits_one_pass && !deals_tiles &&
+        if (own->fits_one_pass && !like.deals_tiles && !like.has_digits &&
             try_one_pass(arena, kernel, forward, options, keeps_loads, variant))
             return;
         bool is_made = own->result.status == BACKWARD_DERIVED;
@@ -168,8 +169,7 @@ void variant_split(Arena *arena, const Kernel *kernel, const Function *forward,
         reads |= is_made && launch_reads_scratch(&own->launch);
     }
     if (!any) {
-        keep_shares(arena, kernel, forward, options, keeps_loads,
-                    (BackwardPart){.kind = PART_WHOLE, .deals_tiles = deals_tiles}, variant);
+        keep_shares(arena, kernel, forward, options, keeps_loads, like, variant);
         return;
     }
     variant_try(arena, kernel, forward, options, keeps_loads, rest, &programs);

@@ -7,7 +7,7 @@
 /// parts.c: sets the gradients that programs share, as far as gradient-reduction kernels can sum them, apart from the rest. Leaves the
 /// variant, which is of the whole, as it is where none can.
 void variant_split(Arena *arena, const Kernel *kernel, const Function *forward,
-                   const BackwardOptions *options, bool keeps_loads, bool deals_tiles,
+                   const BackwardOptions *options, bool keeps_loads, BackwardPart like,
                    Variant *variant);
 /// Where the variant is of several kernels that walk rows in blocks: finds the one kernel that does all of their work for rows that one
 /// block holds.

@@ -22,7 +22,9 @@ typedef struct Variant {
     bool is_joined;         // loops of the forward were made one (joins/joined_loops.h)
     int reduction_kernels;  // how many there may be for it
     bool fits_one_pass;     // whether one kernel may be all of them
-    int failure_id;         // DiagnosticId, where refused
+    bool
+        has_more_digits;  // whether ids of the forward have more digits than rows and columns (schedule/tile_orders.h)
+    int failure_id;  // DiagnosticId, where refused
     bool is_bits;    // refused because a gradient would have to pass through the bits of a float
     bool only_bits;  // and no float output has another gradient
 } Variant;

@@ -55,7 +55,7 @@ enum { AXIS_WHOLE = -1 };
 typedef struct Axis {
     bool is_program;
     int program_axis;  // 0..2
-    int digit;  // of an id that numbers tiles: their row (0) or column (1); AXIS_WHOLE: the id
+    int digit;  // of an id that numbers tiles: their row (0) or column (1), or a digit below these; AXIS_WHOLE: the id
     Op *loop;   // OP_FOR / OP_STATIC_FOR
     bool
         aligned;  // owned loop axes: tiles of different iterations coincide or are disjoint even across programs with other

@@ -723,16 +723,17 @@ static int depend_on_programs(Analysis *analysis, int program_axis, Axis *axes,
     Value *id = analysis->function->programs[program_axis];
     Value *const *tiles = analysis->function->tiles[program_axis];
     if (!id) return 0;
-    for (int digit = 0; digit < 2; digit++) {
+    const int digits = analysis->function->digits[program_axis];
+    bool is_by_digits = false;
+    for (int digit = 0; digit < digits; digit++) {
         axes[digit] = (Axis){true, program_axis, digit, NULL, true};
         dependence[digit] = tiles[digit] ? depend(analysis, &axes[digit], tiles[digit]) : AXIS_FREE;
+        is_by_digits |= dependence[digit] != AXIS_FREE;
     }
     Axis whole = {true, program_axis, AXIS_WHOLE, NULL, true};
     AxisDependence on_id = depend(analysis, &whole, id);
-    bool has_tiles = tiles[0] || tiles[1];
-    if (has_tiles && on_id == AXIS_FREE) return 2;
-    if (has_tiles && (dependence[0] != AXIS_FREE || dependence[1] != AXIS_FREE))
-        on_id = AXIS_SCATTERED;
+    if (digits && on_id == AXIS_FREE) return digits;
+    if (is_by_digits) on_id = AXIS_SCATTERED;
     axes[0] = whole;
     dependence[0] = on_id;
     return 1;
@@ -850,7 +851,7 @@ int access_axes(Arena *arena, const FunctionAxes *function, const Access *access
         analysis->too_many = true;  // so that no axis owns
         loop_count = 0;
     }
-    for (int i = 0; i < PROGRAM_AXES && count + 1 < capacity; i++)
+    for (int i = 0; i < PROGRAM_AXES && count + TILE_MOST_DIGITS <= capacity; i++)
         count += depend_on_programs(analysis, i, &axes[count], &dependence[count]);
     while (loop_count-- > 0 && count < capacity) {
         axes[count] = (Axis){.loop = loops[loop_count]};

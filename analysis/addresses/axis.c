@@ -120,9 +120,12 @@ static void note_axis(Value **of_axis, Op *op) {
 
 static void note_tile(FunctionAxes *axes, Op *op) {
     for (int axis = 0; axis < PROGRAM_AXES; axis++)
-        for (int digit = 0; digit < 2; digit++)
-            if (value_is_tile_index(op->results[0], axis, digit))
-                axes->tiles[axis][digit] = op->results[0];
+        for (int digit = 0; digit < TILE_MOST_DIGITS; digit++) {
+            if (!value_is_tile_index(op->results[0], axis, digit)) continue;
+            axes->tiles[axis][digit] = op->results[0];
+            if (axes->digits[axis] <= digit) axes->digits[axis] = digit + 1;
+            if (axes->digits[axis] < 2) axes->digits[axis] = 2;
+        }
 }
 
 static bool gather(void *context, Op *op) {

@@ -8,22 +8,24 @@
 typedef struct FunctionAxes {
     Value *programs[PROGRAM_AXES];        // first tl.program_id by axis, NULL where not read
     Value *program_counts[PROGRAM_AXES];  // first tl.num_programs likewise
-    Value *tiles[PROGRAM_AXES]
-                [2];         // rows and columns of tiles that the id stands for (OP_TILE_INDEX)
-    LIST(Op *) comparisons;  // <, <=, >, >= in order
+    Value *tiles
+        [PROGRAM_AXES]
+        [TILE_MOST_DIGITS];  // rows and columns of tiles that the id stands for (OP_TILE_INDEX), or more digits of it
+    int digits[PROGRAM_AXES];  // how many digits the id along an axis has; 0: none stand for it
+    LIST(Op *) comparisons;    // <, <=, >, >= in order
 } FunctionAxes;
 FunctionAxes function_axes(Arena *arena, const Function *function);
 
 /// Programs that are taken for one: all along an axis of the grid, or all in a row, or a column, of the tiles that its ids number.
 typedef struct AlikePrograms {
     bool whole[PROGRAM_AXES];
-    bool tiles[PROGRAM_AXES][2];  // along this digit of the ids
+    bool tiles[PROGRAM_AXES][TILE_MOST_DIGITS];  // along this digit of the ids
 } AlikePrograms;
 
 /// Whether `value` is the program id of `axis`, -1: of any.
 bool value_is_program_id(const Value *value, int axis);
 bool value_is_loop_variable(const Value *value);
-/// Whether it is a row (digit 0) or a column (1) of tiles that the id of `axis` numbers; -1: any.
+/// Whether it is a row (digit 0) or a column (1) of tiles that the id of `axis` numbers, or a digit below these; -1: any.
 bool value_is_tile_index(const Value *value, int axis, int digit);
 /// Whether it is one of the three.
 bool value_is_axis(const Value *value);

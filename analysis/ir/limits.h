@@ -18,9 +18,11 @@ enum {
     LOOPS_MOST_NESTED = 32,
     /// Branches and loops around an addition that a gradient-reduction kernel sums up. Beyond: it stays an atomic addition.
     REGIONS_MOST_NESTED = 2 * LOOPS_MOST_NESTED,
-    /// Axes that an access may move along: those of the grid, each of two digits, and its loops. A gradient-reduction kernel has loops
+    /// Digits of an id that numbers batch, head and blocks along two axes at most. Beyond: those above are one.
+    TILE_MOST_DIGITS = 4,
+    /// Axes that an access may move along: those of the grid, by their digits, and its loops. A gradient-reduction kernel has loops
     /// over programs, too; where there are more around an access, no axis owns what it touches.
-    ACCESS_MOST_AXES = 2 * PROGRAM_AXES + LOOPS_MOST_NESTED,
+    ACCESS_MOST_AXES = TILE_MOST_DIGITS * PROGRAM_AXES + LOOPS_MOST_NESTED,
     /// What an address varies with: axes, digits of them, state of loops. Each is compared with all others. Beyond: no axis owns it.
     ADDRESS_MOST_MOVERS = 32,
     /// Values of which an address takes the rest of a division, so that it wraps. Beyond: an address that is not known.

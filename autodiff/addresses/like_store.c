@@ -143,7 +143,7 @@ static bool is_reached(LikeSearch *search, const Op *store) {
 static bool is_alike(const AlikePrograms *alike, const Value *id) {
     for (int axis = 0; axis < PROGRAM_AXES; axis++) {
         if (alike->whole[axis] && value_is_program_id(id, axis)) return true;
-        for (int digit = 0; digit < 2; digit++)
+        for (int digit = 0; digit < TILE_MOST_DIGITS; digit++)
             if (alike->tiles[axis][digit] && value_is_tile_index(id, axis, digit)) return true;
     }
     return false;
@@ -333,7 +333,7 @@ static bool is_like(LikeSearch *search, Op *store, LikeStore *like) {
 
 /// The ids, rows and columns that tell the programs apart.
 typedef struct AlikeIds {
-    const Value *items[3 * PROGRAM_AXES];
+    const Value *items[(1 + TILE_MOST_DIGITS) * PROGRAM_AXES];
     int count;
 } AlikeIds;
 
@@ -342,9 +342,10 @@ static AlikeIds ids_of(Arena *arena, const Function *function, const AlikeProgra
     AlikeIds ids = {.count = 0};
     for (int axis = 0; axis < PROGRAM_AXES; axis++) {
         const bool *tiles = alike->tiles[axis];
-        bool any = alike->whole[axis] || tiles[0] || tiles[1];
+        bool any = alike->whole[axis];
+        for (int digit = 0; digit < TILE_MOST_DIGITS; digit++) any |= tiles[digit];
         if (any && axes.programs[axis]) ids.items[ids.count++] = axes.programs[axis];
-        for (int digit = 0; digit < 2; digit++)
+        for (int digit = 0; digit < TILE_MOST_DIGITS; digit++)
             if ((alike->whole[axis] || tiles[digit]) && axes.tiles[axis][digit])
                 ids.items[ids.count++] = axes.tiles[axis][digit];
     }

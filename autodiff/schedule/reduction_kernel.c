@@ -310,12 +310,6 @@ static Value *named(Value *value, const char *name) {
     return value;
 }
 
-/// Whether an axis of the grid, or what its ids number, is summed over.
-static bool axis_is_summed(const ReductionPlan *plan, int axis) {
-    return plan->summed[axis] || plan->summed[summed_axis(axis, 0)] ||
-           plan->summed[summed_axis(axis, 1)];
-}
-
 /// How many programs the forward has for each of those that share a sum.
 static Value *count_others(const SummedPrograms *programs, Builder *b) {
     Value *all = NULL;
@@ -850,7 +844,8 @@ static bool shares_take(Differentiation *state, const TileOrders *orders) {
 void part_settle(Differentiation *state) {
     const BackwardPart *part = &state->parts.part;
     if (part->kind == PART_WHOLE && !part->keeps_shares) return;
-    const TileOrders orders = tile_orders_open(state->arena, state->backward);
+    const TileOrders orders =
+        tile_orders_open(state->arena, state->backward, part->has_digits ? TILE_MOST_DIGITS : 2);
     ReductionPlans plans = reductions_plan(state, &orders);
     state->parts.reduction_kernels = plans.count;
     ReductionPlan together;

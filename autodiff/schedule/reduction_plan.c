@@ -20,16 +20,22 @@ static bool is_loop(const Op *op) { return op_is_loop(op->code); }
 
 /* ---- what values are made of ---- */
 
+bool axis_is_summed(const ReductionPlan *plan, int axis) {
+    bool any = plan->summed[axis];
+    for (int digit = 0; digit < TILE_MOST_DIGITS; digit++)
+        any |= plan->summed[summed_axis(axis, digit)];
+    return any;
+}
+
 /// Whether an id, or the row or column of the tile that it stands for, is another one for programs along summed axes.
 static bool is_summed_id(const ReductionPlan *plan, const Value *value) {
     const bool *summed = plan->summed;
     for (int axis = 0; axis < PROGRAM_AXES; axis++)
-        for (int digit = 0; digit < 2; digit++)
+        for (int digit = 0; digit < TILE_MOST_DIGITS; digit++)
             if (value_is_tile_index(value, axis, digit))
                 return summed[axis] || summed[summed_axis(axis, digit)];
     for (int axis = 0; axis < PROGRAM_AXES; axis++)
-        if (value_is_program_id(value, axis))
-            return summed[axis] || summed[summed_axis(axis, 0)] || summed[summed_axis(axis, 1)];
+        if (value_is_program_id(value, axis)) return axis_is_summed(plan, axis);
     return false;
 }
 
@@ -105,12 +111,14 @@ static bool find_loop(Candidate *candidate, const Axis *axes, const AxisDependen
     return true;
 }
 
-/// Rows and columns of the tiles that an axis numbers are all programs along it.
-static void join_tile_axes(bool *summed) {
+/// Rows and columns of the tiles that an axis numbers, or all digits of its ids, are all programs along it.
+static void join_tile_axes(const FunctionAxes *function, bool *summed) {
     for (int axis = 0; axis < PROGRAM_AXES; axis++) {
-        bool *row = &summed[summed_axis(axis, 0)], *column = &summed[summed_axis(axis, 1)];
-        summed[axis] = summed[axis] || (*row && *column);
-        if (summed[axis]) *row = *column = false;
+        bool *digits = &summed[summed_axis(axis, 0)], all = function->digits[axis] > 0;
+        for (int digit = 0; digit < function->digits[axis]; digit++) all &= digits[digit];
+        summed[axis] = summed[axis] || all;
+        for (int digit = 0; digit < TILE_MOST_DIGITS && summed[axis]; digit++)
+            digits[digit] = false;
     }
 }
 
@@ -150,16 +158,17 @@ static bool find_gathered_axes(const Differentiation *state, const FunctionAxes 
         const Value *id = function->programs[axis];
         Value *const *tiles = function->tiles[axis];
         if (!id) continue;
-        bool is_divided = tiles[0] || tiles[1];
+        const int digits = function->digits[axis];
+        bool is_divided = digits > 0;
         bool is_whole = is_made_of(arena, op, id, tiles[0]) && is_made_of(arena, op, id, tiles[1]);
-        for (int digit = is_divided ? 0 : AXIS_WHOLE; digit < (is_divided ? 2 : 0); digit++) {
+        for (int digit = is_divided ? 0 : AXIS_WHOLE; digit < digits; digit++) {
             bool is_own = is_whole || (is_divided && is_made_of(arena, op, tiles[digit], NULL));
             candidate->summed[summed_axis(axis, digit)] = !is_own;
             candidate->is_owned |= is_own;
             any |= !is_own;
         }
     }
-    join_tile_axes(candidate->summed);
+    join_tile_axes(function, candidate->summed);
     candidate->is_gathered = true;
     return any;
 }
@@ -186,7 +195,7 @@ static bool find_axes(const Differentiation *state, const FunctionAxes *function
         candidate->is_owned |= !is_free;
         any |= is_free;
     }
-    join_tile_axes(candidate->summed);
+    join_tile_axes(function, candidate->summed);
     return any && (!is_alone || find_loop(candidate, axes, dependence, count));
 }
 
@@ -703,7 +712,7 @@ static bool owners_are_apart(Differentiation *state, const FunctionAxes *axes,
     Value *numbers[SUMMED_AXES];
     int number_count = 0;
     for (int axis = 0; axis < PROGRAM_AXES; axis++)
-        for (int digit = AXIS_WHOLE; digit < 2; digit++) {
+        for (int digit = AXIS_WHOLE; digit < TILE_MOST_DIGITS; digit++) {
             if (!summed[summed_axis(axis, digit)]) continue;
             Value *number = digit < 0 ? axes->programs[axis] : axes->tiles[axis][digit];
             if (!number) return false;
@@ -724,7 +733,7 @@ static void keep_shares_of(Differentiation *state, const FunctionAxes *axes,
     if (is_owned && !all && count > 1 && !owners_are_apart(state, axes, shared, count, summed))
         return;
     for (int axis = 0; axis < SUMMED_AXES; axis++) plan->summed[axis] |= summed[axis];
-    join_tile_axes(plan->summed);
+    join_tile_axes(axes, plan->summed);
     plan->is_large |= is_large;
     for (int i = 0; i < count; i++) LIST_PUSH(state->arena, &plan->statements, &shared[i]);
 }

@@ -4,6 +4,8 @@
 
 #include "autodiff/schedule/reductions.h"
 
+/// Whether an axis of the grid, or what its ids number, is summed over.
+bool axis_is_summed(const ReductionPlan *plan, int axis);
 /// reduction_plan.c: which statements can move, those with the same owners together.
 ReductionPlans reductions_plan(Differentiation *state, const TileOrders *orders);
 /// Whether a kernel that streams can do all that the backward does in one pass over what it reads, and `plan` for it: all programs add to

@@ -10,11 +10,21 @@
 
 /// What a gradient-reduction kernel may sum over: axes of the grid, and behind them the rows and the columns of the tiles that the ids
 /// along an axis number.
-enum { SUMMED_AXES = 3 * PROGRAM_AXES };
+enum { SUMMED_AXES = (1 + TILE_MOST_DIGITS) * PROGRAM_AXES };
 
-/// The row (digit 0) or the column (1) of the tiles of an axis of the grid; AXIS_WHOLE: the axis.
+/// The row (digit 0) or the column (1) of the tiles of an axis of the grid, or a digit below these; AXIS_WHOLE: the axis.
 static inline int summed_axis(int axis, int digit) {
-    return digit < 0 ? axis : PROGRAM_AXES + 2 * axis + digit;
+    return digit < 0 ? axis : PROGRAM_AXES + TILE_MOST_DIGITS * axis + digit;
+}
+
+/// The axis of the grid that one of SUMMED_AXES is of.
+static inline int summed_grid_axis(int axis) {
+    return axis < PROGRAM_AXES ? axis : (axis - PROGRAM_AXES) / TILE_MOST_DIGITS;
+}
+
+/// The digit that it is, or AXIS_WHOLE.
+static inline int summed_digit(int axis) {
+    return axis < PROGRAM_AXES ? AXIS_WHOLE : (axis - PROGRAM_AXES) % TILE_MOST_DIGITS;
 }
 
 /// What moves to a gradient-reduction kernel.

@@ -73,6 +73,8 @@ static int make_ordered(Differentiation *state, const Accumulation *group, int a
 
 static void share_group(Gradient *gradient, const Accumulation *statement, const char *why) {
     gradient->is_atomic = gradient->is_sum = true;
+    gradient->adds_number =
+        statement->op->operands[0]->type.rank == 0 && !op_is_in_loop(statement->op);
     gradient->why = why;
     gradient->range = statement->range;
 }
@@ -455,7 +457,8 @@ void schedule_accumulations(Differentiation *state, Backward *result) {
         if (statement->op && !statement->is_running && !statement->is_program_sum)
             statement->op = spread_lanes_sum(statement->op, state->backward);
     }
-    tile_orders_open(state->arena, state->backward);
+    tile_orders_open(state->arena, state->backward,
+                     state->parts.part.has_digits ? TILE_MOST_DIGITS : 2);
     Places places = places_new(state->arena);
     FunctionAxes axes = backward_axes(state);
     state->versions.places = &places;

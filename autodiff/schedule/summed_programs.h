@@ -12,11 +12,29 @@ typedef struct TileNumbers {
     Value *row, *column;
 } TileNumbers;
 
+/// Neighbouring digits of an id that are summed over, as one number.
+typedef struct DigitGroup {
+    int first, last;  // the highest and the lowest of them
+    Value *weight;    // what one more adds to the id; NULL: 1
+    Value *size;      // how many values the number has; NULL: as many as the grid has programs for
+} DigitGroup;
+
+/// Of an axis whose ids have more digits than rows and columns.
+typedef struct DigitNumbers {
+    DigitGroup groups[2];  // the lower one first
+    int group_count;
+    Value *base;                     // the id with 0 in their places
+    Value *count;                    // how many programs differ in them alone
+    Value *sizes[TILE_MOST_DIGITS];  // how many values each digit has, but for the highest
+} DigitNumbers;
+
 typedef struct SummedPrograms {
-    Value *own;                  // which of them this program is
-    Value *count;                // how many there are
-    Value *counts[SUMMED_AXES];  // along each axis; NULL where it is not summed
+    Value *own;    // which of them this program is
+    Value *count;  // how many there are
+    Value *counts
+        [SUMMED_AXES];  // along each axis; NULL where it is not summed. Of one of more digits: how many values it has
     TileNumbers tiles[PROGRAM_AXES];
+    DigitNumbers digits[PROGRAM_AXES];
     FunctionAxes axes;               // of the backward, before anything is copied
     LIST(Op *) ids;                  // of the backward: what differs along the summed axes
     LIST(Op *) reads;                // each tl.program_id

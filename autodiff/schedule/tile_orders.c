@@ -4,6 +4,8 @@
 
 #include "analysis/addresses/affine.h"
 #include "analysis/build/build.h"
+#include "analysis/build/infer.h"
+#include "analysis/build/value_poly.h"
 #include "autodiff/rewrite/copying.h"
 #include "autodiff/rewrite/order.h"
 #include "autodiff/rewrite/rewrite.h"
@@ -22,6 +24,9 @@ typedef struct TileSearch {
 typedef struct TileFinding {
     TileOrder order;
     const Poly *row, *column;
+    const Poly *digits[TILE_MOST_DIGITS];  // of more than these, the highest first
+    const Poly *above
+        [TILE_MOST_DIGITS];  // what each but the lowest is a digit of: the id without those below
 } TileFinding;
 
 static bool visit_number(void *context, Op *op) {
@@ -159,6 +164,44 @@ static bool find_rows(TileSearch *search, TileFinding *finding) {
     return true;
 }
 
+/* ---- more digits ---- */
+
+/// The one number that the kernel divides `number` by, if it takes both what is above and the rest, as operations; else NULL.
+static const Poly *divided_by(const TileSearch *search, const Poly *number, const Poly **above,
+                              const Poly **rest) {
+    TileSearch of = *search;
+    of.id = number;
+    const Poly *divisor, *only = only_divisor(&of);
+    *above = *rest = NULL;
+    for (LIST_EACH(int, i, search->numbers)) {
+        Value *value = search->numbers.items[i];
+        if (only && divides_id(&of, value, OP_FLOORDIV, &divisor)) *above = form_of(&of, value);
+        if (only && divides_id(&of, value, OP_MOD, &divisor)) *rest = form_of(&of, value);
+    }
+    return *above && *rest ? only : NULL;
+}
+
+/// `id % a`, `id // a % b`, `id // a // b`: three digits or more. False where there are two.
+static bool find_digits(TileSearch *search, int most, TileFinding *finding) {
+    const Poly *number = search->id, *sizes[TILE_MOST_DIGITS], *rests[TILE_MOST_DIGITS],
+               *numbers[TILE_MOST_DIGITS], *above;
+    int count = 0;
+    while (count + 1 < most && (sizes[count] = divided_by(search, number, &above, &rests[count]))) {
+        numbers[count++] = number;
+        number = above;
+    }
+    if (count < 2) return false;
+    finding->order = (TileOrder){.columns = sizes[0], .digit_count = count + 1};
+    finding->digits[0] = number;
+    for (int i = 0; i < count; i++) {  // from the lowest on
+        finding->digits[count - i] = rests[i];
+        finding->order.extents[count - i] = sizes[i];
+        finding->above[count - i] = numbers[i];
+    }
+    finding->order.extents[0] = NULL;
+    return true;
+}
+
 /* ---- in the kernel ---- */
 
 static Value *hide(Function *function, Value *value, int axis, int digit, const Poly *extent) {
@@ -211,7 +254,96 @@ static void hide_tiles(TileSearch *search, Function *function, const TileFinding
     }
 }
 
-TileOrders tile_orders_open(Arena *arena, Function *function) {
+/// Those at the kernel's top that are a number, the first of them first.
+static Values values_of(TileSearch *search, const Function *function, const Poly *number) {
+    Values found = {0};
+    for (LIST_EACH(int, i, search->numbers)) {
+        Value *value = search->numbers.items[i];
+        const Poly *form = value->op->parent == function->body ? form_of(search, value) : NULL;
+        if (form && poly_equal(form, number)) LIST_PUSH(search->arena, &found, value);
+    }
+    return found;
+}
+
+typedef struct NumberUse {
+    const Values *values;
+    const Poly *number;
+    TileSearch *search;
+    Op *behind;  // what the digits of the number are known behind
+    LIST(Op *) uses;
+    bool fails;
+} NumberUse;
+
+/// Notes who reads the number but to divide it, or to change its type.
+static bool visit_number_use(void *context, Op *op) {
+    NumberUse *use = context;
+    for (int i = 0; i < op->operand_count; i++) {
+        bool reads = false;
+        for (LIST_EACH(int, k, *use->values)) reads |= op->operands[i] == use->values->items[k];
+        if (!reads || op->code == OP_TILE_INDEX) continue;
+        bool divides = (op->code == OP_FLOORDIV || op->code == OP_MOD) && i == 0;
+        bool is_same = op_keeps_numbers(op);
+        if (divides || is_same) continue;
+        Op *in_behind, *in_use;
+        ops_common_level(use->behind, op, &in_behind, &in_use);
+        use->fails |= !in_behind || in_behind == in_use || !op_precedes(in_behind, in_use);
+        LIST_PUSH(use->search->arena, &use->uses, op);
+    }
+    return !use->fails;
+}
+
+/// Digits of one id, hidden; what is above one of them is written by those that it has, where the kernel reads it. False where it is read
+/// before these are known: nothing is changed then.
+static bool hide_digits(TileSearch *search, Function *function, const TileFinding *finding,
+                        int axis) {
+    const int count = finding->order.digit_count;
+    Values values[TILE_MOST_DIGITS];
+    NumberUse uses[TILE_MOST_DIGITS] = {{0}};
+    for (int digit = 0; digit < count; digit++) {
+        values[digit] = values_of(search, function, finding->digits[digit]);
+        if (!values[digit].count) return false;
+    }
+    Op *behind = values[0].items[0]->op;
+    for (int digit = 1; digit + 1 < count; digit++) {  // those above the lowest but one, and so on
+        Op *own = values[digit].items[0]->op;
+        if (op_precedes(behind, own)) behind = own;
+        const Values above = values_of(search, function, finding->above[digit]);
+        Values *known = ARENA_NEW(search->arena, Values);
+        *known = above;
+        uses[digit] = (NumberUse){known, finding->above[digit], search, behind, {0}, false};
+        region_walk(function->body, visit_number_use, &uses[digit]);
+        if (uses[digit].fails) return false;
+        for (LIST_EACH(int, i, *known))
+            if (!type_equal(known->items[i]->type, values[digit].items[0]->type) ||
+                !type_equal(known->items[i]->type, values[0].items[0]->type))
+                if (uses[digit].uses.count) return false;
+    }
+    Value *indices[TILE_MOST_DIGITS];
+    for (int digit = 0; digit < count; digit++) {
+        indices[digit] =
+            hide(function, values[digit].items[0], axis, digit, finding->order.extents[digit]);
+        for (int i = 1; i < values[digit].count; i++)
+            region_replace_uses(function->body, values[digit].items[i], indices[digit]);
+        hide_again(search, function, finding->digits[digit], indices[digit]);
+    }
+    Value *whole = indices[0];
+    for (int digit = 1; digit + 1 < count; digit++) {
+        const NumberUse *use = &uses[digit];
+        Op *last = whole->op;
+        if (op_precedes(last, indices[digit]->op)) last = indices[digit]->op;
+        Builder b = {.function = function, .region = function->body, .before = last->next};
+        Value *size = build_poly(&b, finding->order.extents[digit]);
+        whole = build_binary(&b, OP_ADD, build_binary(&b, OP_MUL, whole, size), indices[digit]);
+        for (LIST_EACH(int, i, use->uses))
+            for (int k = 0; k < use->uses.items[i]->operand_count; k++)
+                for (LIST_EACH(int, v, *use->values))
+                    if (use->uses.items[i]->operands[k] == use->values->items[v])
+                        op_set_operand(use->uses.items[i], k, whole);
+    }
+    return true;
+}
+
+TileOrders tile_orders_open(Arena *arena, Function *function, int most_digits) {
     TileOrders orders = {0};
     FunctionAxes axes = function_axes(arena, function);
     for (int axis = 0; axis < PROGRAM_AXES; axis++) {
@@ -221,7 +353,14 @@ TileOrders tile_orders_open(Arena *arena, Function *function) {
                              .id = poly_atom(arena, axes.programs[axis])};
         region_walk(function->body, visit_number, &search);
         TileFinding finding = {0};
-        if (!find_groups(&search, &finding) && !find_rows(&search, &finding)) continue;
+        bool has_groups = find_groups(&search, &finding);
+        if (!has_groups && find_digits(&search, most_digits, &finding) &&
+            hide_digits(&search, function, &finding, axis)) {
+            orders.axes[axis] = finding.order;
+            orders.axes[axis].id = axes.programs[axis];
+            continue;
+        }
+        if (!has_groups && !find_rows(&search, &finding)) continue;
         orders.axes[axis] = finding.order;
         orders.axes[axis].id = axes.programs[axis];
         hide_tiles(&search, function, &finding, axis);
@@ -237,8 +376,43 @@ static bool visit_close(void *context, Op *op) {
     return true;
 }
 
+bool tile_orders_has_more_digits(Arena *arena, Function *function) {
+    FunctionAxes axes = function_axes(arena, function);
+    for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+        if (!axes.programs[axis]) continue;
+        TileSearch search = {.arena = arena,
+                             .former = former_new(arena),
+                             .id = poly_atom(arena, axes.programs[axis])};
+        region_walk(function->body, visit_number, &search);
+        TileFinding finding = {0};
+        if (find_digits(&search, TILE_MOST_DIGITS, &finding)) return true;
+    }
+    return false;
+}
+
+/// `x // c * c + x % c` is the number.
+static bool visit_whole(void *context, Op *op) {
+    Function *function = context;
+    for (int side = 0; op->code == OP_ADD && side < 2; side++) {
+        const Op *scaled = op->operands[side]->op, *rest = op->operands[1 - side]->op;
+        const Op *above = scaled && scaled->code == OP_MUL ? scaled->operands[0]->op : NULL;
+        bool is_whole = above && rest && above->code == OP_FLOORDIV && rest->code == OP_MOD &&
+                        above->operands[0] == rest->operands[0] &&
+                        above->operands[1] == rest->operands[1] &&
+                        type_equal(op->results[0]->type, rest->operands[0]->type) &&
+                        poly_equal(value_poly(function->arena, scaled->operands[1]),
+                                   value_poly(function->arena, rest->operands[1]));
+        if (is_whole) {
+            region_replace_uses(function->body, op->results[0], rest->operands[0]);
+            break;
+        }
+    }
+    return true;
+}
+
 void tile_orders_close(Function *function) {
     region_walk(function->body, visit_close, NULL);
+    region_walk(function->body, visit_whole, function);
     function_drop_dead(function);
 }
 

@@ -14,14 +14,20 @@ typedef struct TileOrder {
     const Poly *rows;     // likewise; NULL: as many as the grid has
     const Poly *group;    // rows of a group; NULL: tiles are numbered row by row
     bool is_rotated;      // the rows of a group begin with another one: `first + id % height`
+    // Of more digits than rows and columns, the highest first: how many values each has (NULL: as many as the grid has); 0: no more.
+    const Poly *extents[TILE_MOST_DIGITS];
+    int digit_count;
 } TileOrder;
 
 typedef struct TileOrders {
     TileOrder axes[PROGRAM_AXES];
 } TileOrders;
 
-/// Finds the orders, and makes an OP_TILE_INDEX of each row and each column, which hides how it is computed.
-TileOrders tile_orders_open(Arena *arena, Function *function);
+/// Finds the orders, and makes an OP_TILE_INDEX of each row and each column, which hides how it is computed. `most_digits`: of an id that is
+/// divided several times over, `id % v`, `id // v % k`, `id // v // k`: 2, rows and columns, or up to TILE_MOST_DIGITS.
+TileOrders tile_orders_open(Arena *arena, Function *function, int most_digits);
+/// Whether some id has more digits than rows and columns.
+bool tile_orders_has_more_digits(Arena *arena, Function *function);
 /// Where ids along two axes of the grid together number its own tiles in another order (`tl.swizzle2d`), and nothing else is made of
 /// these ids: each program takes the tile with its own numbers. The same programs run, as other ones. False where there are none.
 bool tile_orders_straighten(Arena *arena, Function *function);

@@ -160,7 +160,7 @@ static void take_first_copies(Arena *arena, Function *function) {
     FunctionAxes axes = function_axes(arena, function);
     Map readers = function_readers(arena, function);
     for (int axis = 0; axis < PROGRAM_AXES; axis++)
-        for (int digit = 0; digit < 2; digit++) {
+        for (int digit = 0; digit < TILE_MOST_DIGITS; digit++) {
             Value *number = axes.tiles[axis][digit];
             Remainders found = {.readers = &readers};
             if (!number || !find_remainders(arena, number, &found)) continue;

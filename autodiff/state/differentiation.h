@@ -58,6 +58,7 @@ typedef struct BackwardPart {
     bool moved[BACKWARD_MOST_REDUCTIONS];  // of PART_PROGRAMS: those that there are
     bool keeps_shares;  // PART_WHOLE and PART_PROGRAMS: programs keep what they add apart
     bool keeps_all;     // likewise, each from all others, also where nobody knows who meets
+    bool has_digits;    // ids are taken by more digits than rows and columns (tile_orders.h)
     bool
         has_whole_rows;  // rows that the forward walks in blocks are taken to fit in one (blocks/whole_rows.h)
     bool

@@ -261,6 +261,7 @@ typedef struct BackwardLaunch {
 typedef struct Gradient {
     const char *input;
     bool is_atomic;
+    bool adds_number;     // of atomics: each program adds one number, in no loop
     bool is_program_sum;  // of a scalar: each program stores a sum of its own
     bool is_parts;        // each of a few programs stores a sum of its own
     bool is_sum;      // several statements, iterations or programs add to it: the buffer is float32

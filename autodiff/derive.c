@@ -363,9 +363,9 @@ static void variant_improve(Arena *arena, const Kernel *kernel, const Function *
     if (!variant->result.atomics)
         prefer_owners(arena, kernel, forward, options, keeps, &alone, variant);
     if (variant->result.atomics) try_tiles(arena, kernel, forward, options, keeps, variant);
-    if (variant->result.atomics) try_digits(arena, kernel, forward, options, keeps, variant);
     if (variant->result.atomics) variant_flatten(arena, kernel, forward, options, keeps, variant);
     if (variant->result.atomics) try_joined(arena, kernel, forward, options, variant);
+    if (variant->result.atomics) try_digits(arena, kernel, forward, options, keeps, variant);
     variant_find_whole_rows(arena, kernel, forward, options, keeps, variant);
 }
 

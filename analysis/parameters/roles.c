@@ -325,8 +325,11 @@ static bool visit_roles(void *context, Op *op) {
     case OP_SHL:
     case OP_SHR:
     case OP_INVERT:
-    case OP_ARANGE:
         for (int i = 0; i < op->operand_count; i++) role_add(roles, op->operands[i], ROLE_INT);
+        return true;
+    case OP_ARANGE:
+        for (int i = 0; i < op->operand_count; i++)
+            role_add(roles, op->operands[i], ROLE_INT | ROLE_SIZE);
         return true;
     case OP_EQ:
     case OP_NE:

@@ -93,6 +93,7 @@ static void find_parts(LikeSearch *search) {
         const LikePart *part = &search->parts.items[i];
         limits_of_condition(search->arena, part->value, part->axes, &search->limits);
     }
+    limits_of_else_branches(search->arena, search->op, &search->limits);
 }
 
 /* ---- the store's loops and branches ---- */

@@ -63,6 +63,33 @@ static bool add_limits(Arena *arena, const Value *mask, const int *axes, Limits 
     }
 }
 
+/// Lists the comparisons that hold where a number that is true or false is false, as far as they are understood.
+static void add_negated(Arena *arena, const Value *condition, Limits *limits, int *steps) {
+    static const int no_axes[TYPE_MAX_RANK];
+    const Op *op = condition->op;
+    if (!op || ++*steps > MASK_STEPS) return;
+    Value *const *sides = op->operands;
+    if (op->code == OP_LOGICAL_NOT) {
+        add_limits(arena, sides[0], no_axes, limits, steps);
+    } else if (op->code == OP_LOGICAL_OR || op->code == OP_OR) {
+        for (int i = 0; i < 2; i++) add_negated(arena, sides[i], limits, steps);
+    } else if (op_is_ordering(op->code) && dtype_is_integer(sides[0]->type.element)) {
+        bool is_larger = op->code == OP_GT || op->code == OP_GE;
+        bool holds_for_equal = op->code == OP_LE || op->code == OP_GE;
+        add_limit(arena, sides[is_larger], sides[!is_larger], !holds_for_equal, no_axes, 0, limits);
+    }
+}
+
+void limits_of_else_branches(Arena *arena, const Op *op, Limits *limits) {
+    for (const Region *region = op->parent; region && region->parent;
+         region = region->parent->parent) {
+        const Op *around = region->parent;
+        bool is_else = around->code == OP_IF && region == around->regions[1];
+        if (is_else && around->operands[0]->type.rank == 0)
+            add_negated(arena, around->operands[0], limits, &(int){0});
+    }
+}
+
 bool limits_of_mask(Arena *arena, const Access *access, Limits *limits) {
     const Value *mask = access_mask(access->op);
     int axes[TYPE_MAX_RANK] = {0};

@@ -15,6 +15,8 @@ typedef LIST(Limit) Limits;
 bool limits_of_mask(Arena *arena, const Access *access, Limits *limits);
 /// The same of any condition; `axes`: the lane of the access that each of its axes is.
 bool limits_of_condition(Arena *arena, const Value *condition, const int *axes, Limits *limits);
+/// Lists those that hold where the operation is reached, by the branches whose condition is false there: what an early return leaves.
+void limits_of_else_branches(Arena *arena, const Op *op, Limits *limits);
 /// Whether a mask ends the lanes along each axis of the tile, and not that of a whole table alone.
 bool lanes_are_bounded(Arena *arena, Op *op);
 /// Whether the number is at least 1 where each of the launch's sizes is.

@@ -34,6 +34,8 @@ typedef struct RowSearch {
     Atoms digits;  // of `own.rest`: what differs between programs, but for variables of loops
     Rows stored;   // of the store that is looked at
     Atoms first;   // variables of loops around it, of which the first iteration is looked at
+    const Poly
+        *within;  // of one row that a tile of the store has: which of its rows that is; else NULL
     const AlikePrograms *alike;
 } RowSearch;
 
@@ -50,6 +52,7 @@ static void find_limits(RowSearch *search) {
         if (region->parent->code == OP_IF && region == region->parent->regions[0] &&
             region->parent->operands[0]->type.rank == 0)
             limits_of_condition(search->arena, region->parent->operands[0], axes, &search->limits);
+    limits_of_else_branches(search->arena, search->op, &search->limits);
 }
 
 /* ---- rows ---- */
@@ -248,7 +251,9 @@ static bool first_is_like_all(const RowSearch *search, const Op *store) {
     for (LIST_EACH(int, i, search->digits))
         if (moves_with_first(search, poly_atom(search->arena, search->digits.items[i])))
             return false;
-    return !moves_with_first(search, search->own.index);
+    const Poly *index = search->own.index;
+    if (search->within) index = poly_subtract(search->arena, index, search->within);
+    return !moves_with_first(search, index);
 }
 
 /// In the first iteration of the loops around the store, and in the first of the programs that are taken for one.
@@ -278,8 +283,65 @@ static const Poly *rows_of_tile(const Rows *rows) {
     return rows->lane < type.rank ? type.dims[rows->lane] : NULL;
 }
 
+enum { MOST_EXTREMES = 6 };  // numbers that are put at an end of their range, one after the other
+
+/// Whether a number is at least 1 where `op` is reached: with variables of loops around it at the end of their range where it is least, and
+/// `a` for `min(a, b)` that is taken away.
+static bool is_at_least_one(const RowSearch *search, const Poly *poly, int depth) {
+    Arena *arena = search->arena;
+    if (poly_is_size(arena, poly)) return true;
+    for (LIST_EACH(int, i, search->limits)) {
+        const Limit *limit = &search->limits.items[i];
+        bool is_number = true;
+        for (int k = 0; k < TYPE_MAX_RANK; k++) is_number &= poly_is_zero(limit->lane[k]);
+        const Poly *more = poly_subtract(arena, poly, limit->base);
+        if (is_number && poly_is_size(arena, poly_add(arena, more, poly_constant(arena, 1))))
+            return true;
+    }
+    for (int t = 0; t < poly->count && depth < MOST_EXTREMES; t++)
+        for (int a = 0; a < poly->terms[t].atom_count; a++) {
+            Value *atom = poly->terms[t].atoms[a];
+            const Poly *factor, *rest, *ends[2] = {NULL, NULL};
+            if (!poly_split(arena, poly, atom, &factor, &rest)) continue;
+            bool grows = poly_is_size(arena, factor);
+            if (!grows && !poly_is_size(arena, poly_subtract(arena, zero(arena), factor))) continue;
+            if (is_in_loop_of(search->op, atom)) {
+                const Op *loop = atom->region->parent;
+                Affine end = affine_of(arena, loop->operands[grows ? 0 : 1]);
+                Affine step = affine_of(arena, loop->operands[2]);
+                if (loop->code != OP_FOR || !end.known || end.rank || end.wrapped || !step.known ||
+                    step.rank || !poly_is_size(arena, step.base))
+                    continue;
+                ends[0] =
+                    grows ? end.base : poly_subtract(arena, end.base, poly_constant(arena, 1));
+            } else if (!grows && atom->op && atom->op->code == OP_MINIMUM) {
+                for (int side = 0; side < 2; side++) {
+                    Affine least = affine_of(arena, atom->op->operands[side]);
+                    if (least.known && !least.rank && !least.wrapped) ends[side] = least.base;
+                }
+            }
+            for (int k = 0; k < 2; k++) {
+                const Poly *less =
+                    ends[k] ? poly_add(arena, rest, poly_multiply(arena, factor, ends[k])) : NULL;
+                if (less && is_at_least_one(search, less, depth + 1)) return true;
+            }
+        }
+    return false;
+}
+
+/// Whether the limit holds for the one row that `op` touches, in the first of the columns.
+static bool limit_holds_within(const RowSearch *search, const Limit *limit) {
+    Arena *arena = search->arena;
+    const Poly *base = at_first(search, limit->base);
+    const Poly *step = limit->lane[search->stored.lane];
+    return base &&
+           is_at_least_one(search,
+                           poly_add(arena, base, poly_multiply(arena, step, search->within)), 0);
+}
+
 /// Whether the limit holds for each row that `op` touches, in the first of the columns.
 static bool limit_holds(const RowSearch *search, const Limit *limit) {
+    if (search->within) return limit_holds_within(search, limit);
     for (LIST_EACH(int, i, search->limits))
         if (limits_are_equal(search, &search->limits.items[i], limit) &&
             !moves_with_first(search, limit->base))
@@ -303,6 +365,11 @@ static bool stores_rows(const RowSearch *search) {
     if (!limits_of_mask(search->arena, &search->stored.access, &limits)) return false;
     for (LIST_EACH(int, i, limits))
         if (!limit_holds(search, &limits.items[i])) return false;
+    if (search->within) {
+        const Poly *one = poly_constant(search->arena, 1), *rows = rows_of_tile(&search->stored);
+        return rows && is_at_least_one(search, poly_add(search->arena, search->within, one), 0) &&
+               is_at_least_one(search, poly_subtract(search->arena, rows, search->within), 0);
+    }
     return search->own.lane < 0 ||
            poly_equal(rows_of_tile(&search->own), rows_of_tile(&search->stored));
 }
@@ -321,8 +388,28 @@ static bool element_is_told(const RowSearch *search) {
     return true;
 }
 
+/// Which row of a tile of the store the one row of the address is: a number, or one of the loops around it. NULL: none that is known.
+static const Poly *row_within(const RowSearch *search, const Rows *stored) {
+    Arena *arena = search->arena;
+    Atoms varying = {0};
+    const Poly *index = poly_in_first_program(arena, stored->index, search->alike), *one;
+    if (!index) return NULL;
+    const Poly *step = stored->access.offset.lane[stored->lane];
+    if (!poly_equal(step, stored->weight)) return NULL;
+    one = poly_subtract(arena, search->own.index, index);
+    list_varying(arena, one, &varying);
+    for (LIST_EACH(int, i, varying)) {
+        const Value *atom = varying.items[i];
+        bool is_end = atom->op && atom->op->code == OP_MINIMUM;
+        if (!is_in_loop_of(search->op, atom) && !is_end) return NULL;
+    }
+    return one;
+}
+
 static bool is_told_by(RowSearch *search, Op *store) {
+    bool is_one_row = search->own.lane < 0 && search->stored.lane >= 0;
     search->first = (Atoms){0};
+    search->within = is_one_row ? row_within(search, &search->stored) : NULL;
     return is_reached(search, store) && first_is_like_all(search, store) &&
            element_is_told(search) && stores_rows(search);
 }
@@ -375,6 +462,7 @@ static bool find_digits(RowSearch *search) {
 static bool take_rows(const RowSearch *search, Rows *stored) {
     Arena *arena = search->arena;
     Atoms varying = {0};
+    if (search->own.lane < 0 && stored->lane >= 0) return row_within(search, stored) != NULL;
     if ((search->own.lane < 0) != (stored->lane < 0)) return false;
     const Poly *index = poly_in_first_program(arena, stored->index, search->alike);
     if (!index) return false;
@@ -417,6 +505,82 @@ static bool visit_store(void *context, Op *op) {
         }
     }
     return !stores->found;
+}
+
+/* ---- two accesses ---- */
+
+/// How an access tells rows by a store: what its address, and that of the store, have beside the row.
+typedef struct Telling {
+    const Op *store;
+    const Poly *weight, *digits, *stored_weight, *stored_rest;
+} Telling;
+typedef LIST(Telling) Tellings;
+
+typedef struct TellingSearch {
+    UpstreamSearch stores;
+    Tellings found;
+} TellingSearch;
+
+/// What of the rest differs between programs, and is no loop's.
+static const Poly *digits_of(const RowSearch *search) {
+    const Poly *digits = zero(search->arena);
+    for (int t = 0; t < search->own.rest->count; t++) {
+        const Poly term = {1, &search->own.rest->terms[t]};
+        bool is_digit = false;
+        for (LIST_EACH(int, i, search->digits))
+            is_digit |= poly_mentions(&term, search->digits.items[i]);
+        if (is_digit) digits = poly_add(search->arena, digits, &term);
+    }
+    return digits;
+}
+
+static bool visit_telling(void *context, Op *op) {
+    TellingSearch *tellings = context;
+    RowSearch *search = tellings->stores.search;
+    if (!map_has_pointer(tellings->stores.stored, op)) return true;
+    Access access = access_of(search->arena, op);
+    Splits splits = {0};
+    list_splits(search->arena, &access, &splits);
+    for (int i = 0; i < tellings->stores.own.count; i++)
+        for (LIST_EACH(int, k, splits)) {
+            search->own = tellings->stores.own.items[i];
+            search->stored = splits.items[k];
+            if (!take_rows(search, &search->stored) || !find_digits(search) ||
+                rows_are_crossed(search) || !address_tells(search) || !is_told_by(search, op))
+                continue;
+            Telling telling = {op, search->own.weight, digits_of(search), search->stored.weight,
+                               at_first(search, search->stored.rest)};
+            LIST_PUSH(search->arena, &tellings->found, telling);
+        }
+    return true;
+}
+
+static Tellings tellings_of(Arena *arena, const Function *function, const Map *stored, Op *op) {
+    RowSearch *search = ARENA_NEW(arena, RowSearch);
+    *search =
+        (RowSearch){.arena = arena, .function = function, .op = op, .access = access_of(arena, op)};
+    TellingSearch tellings = {.stores = {.search = search, .stored = stored}};
+    list_splits(arena, &search->access, &tellings.stores.own);
+    if (!tellings.stores.own.count) return tellings.found;
+    find_limits(search);
+    region_walk(function->body, visit_telling, &tellings);
+    return tellings.found;
+}
+
+const Op *told_together_by_store(Arena *arena, const Function *function, const Map *stored, Op *a,
+                                 Op *b) {
+    const Tellings one = tellings_of(arena, function, stored, a),
+                   other = tellings_of(arena, function, stored, b);
+    for (LIST_EACH(int, i, one))
+        for (LIST_EACH(int, k, other)) {
+            const Telling *x = &one.items[i], *y = &other.items[k];
+            if (x->store == y->store && poly_equal(x->weight, y->weight) &&
+                poly_equal(x->digits, y->digits) &&
+                poly_equal(x->stored_weight, y->stored_weight) &&
+                poly_equal(x->stored_rest, y->stored_rest))
+                return x->store;
+        }
+    return NULL;
 }
 
 const Op *told_by_store(Arena *arena, const Function *function, const Map *stored, Op *op,

@@ -9,5 +9,8 @@
 /// Says nothing of iterations of one program. `alike`: programs that are taken for one; NULL: none are.
 const Op *told_by_store(Arena *arena, const Function *function, const Map *stored, Op *op,
                         const AlikePrograms *alike);
+/// The same of two accesses to one tensor: one store tells the row of either alike, so that no program has by `a` what another has by `b`.
+const Op *told_together_by_store(Arena *arena, const Function *function, const Map *stored, Op *a,
+                                 Op *b);
 
 #endif

@@ -421,8 +421,10 @@ static bool are_told_by_one(Differentiation *state, const Op *told_a, const Op *
 
 bool are_told_together(Differentiation *state, const Accumulation *a, const Accumulation *b) {
     GradientSharing one = statement_sharing(state, a), other = statement_sharing(state, b);
-    return !one.is_by_flags && !other.is_by_flags &&
-           are_told_by_one(state, one.told_by[0], other.told_by[0], a->op, b->op);
+    if (one.is_by_flags || other.is_by_flags) return false;
+    return are_told_by_one(state, one.told_by[0], other.told_by[0], a->op, b->op) ||
+           told_together_by_store(state->arena, state->backward, &state->stores.upstreams, a->op,
+                                  b->op);
 }
 
 /// What takes the upstream gradient of a store to a tensor that both are like; or NULL. By iterations, where there are none.
@@ -454,6 +456,9 @@ static Pair pair_in(Differentiation *state, const SharingView *view, Two *two, O
             ? are_told_by_one(state, told_a, told_b, a, b)
             : is_same || places_are_owned_together(state->arena, view->axes, a, b, false);
     const Op *like = is_owned ? NULL : stored_like_both(state, view, a, b, two->by_program);
+    if (!is_owned && !like && two->by_program && told_a && told_b)
+        like = original(
+            view, told_together_by_store(state->arena, view->function, view->upstreams, a, b));
     if (!is_owned && !like) return PAIR_SHARED;
     if (like) two->told_by = like;
     bool apart = ops_are_exclusive(a, b) || places_are_apart(state->arena, a, b);

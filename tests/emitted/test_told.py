@@ -117,6 +117,25 @@ TWICE = CHUNKS.replace(
 """,
 ).replace("tl.sin(a) *", "tl.sin(a) * total[:, None] *")
 
+# the tile, its first row apart, and then each of its rows: chunks behind the end return early
+ANCHORED = CHUNKS.replace(
+    "    rows = block * B + tl.arange(0, B)\n",
+    """    if block * B >= length:
+        return
+    rows = block * B + tl.arange(0, B)
+""",
+).replace(
+    "        tl.store(y + to, tl.sin(a) * gate[:, None], mask=here)\n",
+    """        anchor = tl.load(q + ((first + block * B) * H + head) * D + cols, mask=cols < D, other=0.0)
+        a = a * anchor[None, :]
+        for i in range(tl.minimum(B, length - block * B)):
+            row = (first + block * B + i) * H + head
+            one = tl.load(q + row * D + cols, mask=cols < D, other=0.0)
+            a += one[None, :] * one[None, :]
+        tl.store(y + to, tl.sin(a) * gate[:, None], mask=here)
+""",
+)
+
 # programs of even and of odd numbers have outputs of their own, and may have the same rows
 EITHER = """import torch
 import triton
@@ -246,6 +265,43 @@ def test_rows_one_further_on_are_stored_plainly(tmp_path: Path) -> None:
     module, _ = backward(tmp_path, changed(CHUNKS, change), "--no-proof")
     assert "tl.atomic_add(dq" not in module
     assert "tl.store(dq + at + H * D," in module
+
+
+def test_one_row_of_a_tile_is_the_programs(tmp_path: Path) -> None:
+    """It adds to what it stored of the tile, one after the other."""
+    module, said = backward(tmp_path, ANCHORED, "--time-limit", "100")
+    assert "gradients proved" in said
+    assert "tl.atomic_add" not in module
+    assert "tl.debug_barrier()" in module
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [
+            (
+                "((first + block * B) * H + head) * D + cols",
+                "((first + block * B + B) * H + head) * D + cols",
+            )
+        ],
+        [
+            (
+                "((first + block * B) * H + head) * D + cols",
+                "((first + block * B - 1) * H + head) * D + cols",
+            )
+        ],
+        [("    if block * B >= length:\n        return\n", "")],
+        [("tl.minimum(B, length - block * B)", "length - block * B")],
+        [("tl.minimum(B, length - block * B)", "B")],
+        [("tl.minimum(B, length - block * B)", "1 + tl.minimum(B, length - block * B)")],
+    ],
+    ids=["below", "above", "behind the end", "beyond the tile", "beyond the rows", "one more"],
+)
+def test_rows_that_the_tile_may_not_have_are_added(
+    changes: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    module, _ = backward(tmp_path, changed(ANCHORED, *changes), "--no-proof")
+    assert "tl.atomic_add(dq" in module
 
 
 @pytest.mark.parametrize(

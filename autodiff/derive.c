@@ -364,8 +364,12 @@ static void variant_improve(Arena *arena, const Kernel *kernel, const Function *
         prefer_owners(arena, kernel, forward, options, keeps, &alone, variant);
     if (variant->result.atomics) try_tiles(arena, kernel, forward, options, keeps, variant);
     if (variant->result.atomics) variant_flatten(arena, kernel, forward, options, keeps, variant);
+    bool joins_digits = function_has_split_digits(forward) || function_has_inner_digits(forward);
+    if (variant->result.atomics && !joins_digits)
+        try_digits(arena, kernel, forward, options, keeps, variant);
     if (variant->result.atomics) try_joined(arena, kernel, forward, options, variant);
-    if (variant->result.atomics) try_digits(arena, kernel, forward, options, keeps, variant);
+    if (variant->result.atomics && joins_digits)
+        try_digits(arena, kernel, forward, options, keeps, variant);
     variant_find_whole_rows(arena, kernel, forward, options, keeps, variant);
 }
 

@@ -512,7 +512,7 @@ static bool visit_store(void *context, Op *op) {
 /// How an access tells rows by a store: what its address, and that of the store, have beside the row.
 typedef struct Telling {
     const Op *store;
-    const Poly *weight, *digits, *stored_weight, *stored_rest;
+    const Poly *weight, *rest, *stored_weight, *stored_rest;
 } Telling;
 typedef LIST(Telling) Tellings;
 
@@ -521,17 +521,18 @@ typedef struct TellingSearch {
     Tellings found;
 } TellingSearch;
 
-/// What of the rest differs between programs, and is no loop's.
-static const Poly *digits_of(const RowSearch *search) {
-    const Poly *digits = zero(search->arena);
+/// The rest but for what moves with the loops around the access: where its columns begin.
+static const Poly *rest_without_loops(const RowSearch *search) {
+    const Poly *left = zero(search->arena);
     for (int t = 0; t < search->own.rest->count; t++) {
-        const Poly term = {1, &search->own.rest->terms[t]};
-        bool is_digit = false;
-        for (LIST_EACH(int, i, search->digits))
-            is_digit |= poly_mentions(&term, search->digits.items[i]);
-        if (is_digit) digits = poly_add(search->arena, digits, &term);
+        const Monomial *term = &search->own.rest->terms[t];
+        const Poly one = {1, term};
+        bool is_of_loop = false;
+        for (int i = 0; i < term->atom_count; i++)
+            is_of_loop |= is_in_loop_of(search->op, term->atoms[i]);
+        if (!is_of_loop) left = poly_add(search->arena, left, &one);
     }
-    return digits;
+    return left;
 }
 
 static bool visit_telling(void *context, Op *op) {
@@ -548,8 +549,8 @@ static bool visit_telling(void *context, Op *op) {
             if (!take_rows(search, &search->stored) || !find_digits(search) ||
                 rows_are_crossed(search) || !address_tells(search) || !is_told_by(search, op))
                 continue;
-            Telling telling = {op, search->own.weight, digits_of(search), search->stored.weight,
-                               at_first(search, search->stored.rest)};
+            Telling telling = {op, search->own.weight, rest_without_loops(search),
+                               search->stored.weight, at_first(search, search->stored.rest)};
             LIST_PUSH(search->arena, &tellings->found, telling);
         }
     return true;
@@ -575,8 +576,7 @@ const Op *told_together_by_store(Arena *arena, const Function *function, const M
         for (LIST_EACH(int, k, other)) {
             const Telling *x = &one.items[i], *y = &other.items[k];
             if (x->store == y->store && poly_equal(x->weight, y->weight) &&
-                poly_equal(x->digits, y->digits) &&
-                poly_equal(x->stored_weight, y->stored_weight) &&
+                poly_equal(x->rest, y->rest) && poly_equal(x->stored_weight, y->stored_weight) &&
                 poly_equal(x->stored_rest, y->stored_rest))
                 return x->store;
         }

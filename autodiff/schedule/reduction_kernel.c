@@ -773,6 +773,7 @@ static void describe_sums(const Nest *nest, const ReductionPlan *plan) {
         const SharedStatement *shared = plan->statements.items[i];
         Gradient *gradient = shared->gradient;
         if (shared->told_by) assume_told_by(nest->state, &shared->statement, shared->told_by);
+        if (shared->is_of_program) assume_told(nest->state, &shared->statement);
         gradient->is_sum = plan->is_sliced || shared->is_one_of_several;
         gradient->is_parts = nest->is_parts;
         gradient->is_atomic = plan->is_sliced && !nest->is_parts;

@@ -685,7 +685,9 @@ static bool find_kept_axes(Differentiation *state, const FunctionAxes *axes,
     Op *op = shared->statement.op;
     Candidate candidate = {.shared = shared, .op = op};
     if (!shared->gradient->is_atomic) return false;
-    if (!find_axes(state, axes, &candidate, false)) {
+    if (shared->is_of_program && !all) {
+        candidate.is_owned = true;
+    } else if (!find_axes(state, axes, &candidate, false)) {
         if (!all || !lanes_have_numbers(op)) return false;
         candidate.is_open = true;
     }
@@ -763,7 +765,9 @@ bool reductions_keep_shares(Differentiation *state, const TileOrders *orders, Re
             if (several[i + count].gradient != several[i].gradient) break;
         keep_shares_of(state, &axes, &several[i], count, all, plan);
     }
-    return plan->statements.count > 0;
+    bool any = false;
+    for (int axis = 0; axis < SUMMED_AXES; axis++) any |= plan->summed[axis];
+    return plan->statements.count > 0 && any;
 }
 
 bool reductions_fit_one_pass(Differentiation *state, const TileOrders *orders,

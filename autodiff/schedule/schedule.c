@@ -89,6 +89,7 @@ static void note_shared(Differentiation *state, Gradient *gradient, const Accumu
             shared.meets = shared.meets ||
                            (k != i && !places_are_apart(state->arena, group[i].op, group[k].op));
         shared.told_by = told_but_for_alike(state, &group[i], &shared.alike);
+        shared.is_of_program = count > 1 && statement_sharing(state, &group[i]).is_of_program;
         if (count == 1)
             LIST_PUSH(state->arena, &state->parts.shared, shared);
         else

@@ -40,6 +40,7 @@ typedef struct SharedStatement {
     bool is_one_of_several;  // of one gradient
     bool is_moved;           // to a kernel of its own: here it is no more
     bool has_to_stay;        // as another one of the gradient has
+    bool is_of_program;      // no program has by it what another has by it
     // What takes the upstream gradient of a store that tells which program has what, of those that differ by more than `alike`; or NULL.
     const Op *told_by;
     AlikePrograms alike;

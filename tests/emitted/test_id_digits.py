@@ -79,3 +79,35 @@ def test_a_grid_may_end_within_a_row(less: int, tmp_path: Path) -> None:
 def test_digits_that_are_all_read_are_one_id_again(tmp_path: Path) -> None:
     run = tad("--backward", "--no-proof", states(tmp_path, VALUES_FIRST, ALL))
     assert "% H * " not in run.stdout and "// H * H + " not in run.stdout
+
+
+@pytest.mark.parametrize("by_value", ["True", "False"])
+def test_what_a_flag_has_a_program_own_is_in_the_same_slices(by_value: str, tmp_path: Path) -> None:
+    """A gate for each value is one program's, one for each row is shared by blocks of values."""
+    path = states(tmp_path, VALUES_FIRST, ALL)
+    text = path.read_text()
+    for old, new in (
+        ("h_ptr, o_ptr, T,", "g_ptr, h_ptr, o_ptr, T,"),
+        (
+            "BK: tl.constexpr, BV: tl.constexpr,",
+            "BK: tl.constexpr, BV: tl.constexpr, OWN: tl.constexpr,",
+        ),
+        (
+            "        h = h * u[:, None]",
+            "        if OWN:\n"
+            "            g = tl.load(g_ptr + (at * NK + of_keys) * V + v, mask=v < V, other=0.0)\n"
+            "        else:\n"
+            "            g = tl.load(g_ptr + at)\n"
+            "        x *= g\n"
+            "        h = h * u[:, None]",
+        ),
+        ("def launch(q, v, u, h):", "def launch(q, v, u, g, h):"),
+        ("(q, v, u, h, o, T,", "(q, v, u, g, h, o, T,"),
+        ("BK=BK, BV=BV)", f"BK=BK, BV=BV, OWN={by_value})"),
+    ):
+        assert old in text, old
+        text = text.replace(old, new)
+    path.write_text(text)
+    run = tad("--backward", path, "--time-limit", "60")
+    assert run.returncode == 0 and "gradients proved" in run.stderr, run.stderr
+    assert "atomic" not in run.stdout

@@ -450,6 +450,16 @@ static const HostValue *comprehension(Host *host, HostFrame *frame, SyntaxNode n
     return host_sequence(host, state.items.items, state.items.count);
 }
 
+/// What `get` gives for a key that a dictionary does not have; of a caller's keywords, what the caller may pass for it.
+static const HostValue *absent_item(Host *host, const HostValue *self, Str key,
+                                    const HostValue *otherwise) {
+    const HostValue *given = self->input ? host_keyed(host, self->input, key) : NULL;
+    if (!given || given->kind != HOST_INPUT) return given ? given : otherwise;
+    if (given->input->kind == INPUT_UNDECIDED && !given->input->is_optional)
+        host_default(host, given->input, STR(""), host_none(host));
+    return given->input->kind == INPUT_NONE ? otherwise : given;
+}
+
 static const HostValue *container_method(Host *host, const HostValue *self, Str name,
                                          const HostCall *call) {
     if (self->kind == HOST_DICTIONARY) {
@@ -458,7 +468,8 @@ static const HostValue *container_method(Host *host, const HostValue *self, Str 
             bool known = host_key(host, call->items[0], &key);
             for (int i = 0; known && i < self->count; i++)
                 if (str_equal(self->keys[i], key)) return self->items[i];
-            return call->count > 1 ? call->items[1] : host_none(host);
+            const HostValue *otherwise = call->count > 1 ? call->items[1] : host_none(host);
+            return known ? absent_item(host, self, key, otherwise) : otherwise;
         }
         if (str_is(name, "values")) return host_sequence(host, self->items, self->count);
         if (str_is(name, "keys")) return self;

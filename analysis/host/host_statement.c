@@ -233,6 +233,7 @@ void host_assign(Host *host, HostFrame *frame, SyntaxNode target, const HostValu
         grown->keys = keys;
         grown->items = items;
         grown->count = count;
+        grown->input = object->input;
         host_change(host, object, grown);
         break;
     }
@@ -533,6 +534,7 @@ static HostFlow enter_function(Host *host, HostFrame *frame, SyntaxNode node) {
         if (node_kind(name_node) == SYNTAX_DICTIONARY_SPLAT_PATTERN || list) {
             Str rest = node_text(source, node_child(name_node, 0));
             HostValue *empty = host_new(host, HOST_DICTIONARY);
+            if (!list) empty->input = host_input(host, str_dup(host->arena, rest));
             set_name(inner, rest,
                      list ? host_input_value(host, host_input(host, str_dup(host->arena, rest)))
                           : empty);

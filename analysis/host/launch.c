@@ -15,6 +15,7 @@
 #include "base/memo.h"
 
 enum {
+    MOST_FLAGS = 8,  // that are turned over, one at a time
     MAX_RUNS = 24,
     /// Steps (base/budget.h) of one evaluation; the largest in use takes 50,000. Beyond: the launch is not understood, and says so.
     LAUNCH_MOST_STEPS = 1 << 20,
@@ -327,5 +328,19 @@ HostLaunches host_launches(Arena *arena, const FunctionDefinition *kernel,
         if (site->kernel == kernel)
             LIST_PUSH(arena, &all, host_launch(kernel->module, site, &policy));
     }
+    return all;
+}
+
+HostLaunches host_launches_by_flags(Arena *arena, const FunctionDefinition *kernel,
+                                    const Function *function) {
+    HostLaunches all = host_launches(arena, kernel, function);
+    const int site_count = all.count;
+    for (int i = 0; i < site_count; i++)
+        for (int flag = 0; flag < all.items[i]->flag_count && flag < MOST_FLAGS; flag++) {
+            const HostPolicy policy = {
+                .variant = 1 << flag, .keep_blocks = true, .function = function};
+            const HostLaunch *launch = host_launch(kernel->module, all.items[i]->site, &policy);
+            if (launch->is_reached) LIST_PUSH(arena, &all, launch);
+        }
     return all;
 }

@@ -93,7 +93,7 @@ typedef enum HostKind {
     HOST_OPERATION,   // `operation` over `items`
     HOST_TENSOR,      // `tensor`
     HOST_SEQUENCE,    // tuple, list, shape: `items`
-    HOST_DICTIONARY,  // `keys`, `items`
+    HOST_DICTIONARY,  // `keys`, `items`; a caller's keywords: all that `input` has besides
     HOST_FUNCTION,    // a Python function or lambda: `node`, `frame`
     HOST_OBJECT,      // a name of a module, class or built-in: `note` is its dotted name
 } HostKind;

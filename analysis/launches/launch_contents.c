@@ -38,7 +38,8 @@ void launches_note(Arena *arena, const FunctionDefinition *kernel, Function *fun
     HostLaunches launches = host_launches(arena, kernel, function);
     for (LIST_EACH(int, i, launches)) {
         launch_note_chosen(arena, launches.items[i], function);
-        launch_note_contents(launches.items[i], function);
         launch_note_tensors(arena, kernel->module, launches.items[i]->site, function);
     }
+    launches = host_launches_by_flags(arena, kernel, function);
+    for (LIST_EACH(int, i, launches)) launch_note_contents(launches.items[i], function);
 }

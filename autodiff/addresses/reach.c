@@ -168,17 +168,19 @@ static Interval span_interval(const Reach *reach, const AccessPlace *place, bool
 
 typedef struct ReachSearch {
     Reach reach;
+    bool of_stores;  // else of loads
     bool *beyond;
 } ReachSearch;
 
 static bool visit_access(void *context, Op *op) {
     const ReachSearch *search = context;
     const Reach *reach = &search->reach;
-    if (op->code != OP_LOAD) return true;
+    if (!op_is_access(op) || (op->code != OP_LOAD) != search->of_stores) return true;
     AccessPlace place = place_of_access(reach->arena, op);
     const Value *root = place.access.parameter;
     if (!root || root->region != reach->function->body || root->op) return true;
-    if (!place.access.offset.known || root->index >= reach->launch->argument_count) return true;
+    if (root->index >= reach->launch->argument_count) return true;
+    if (!place.access.offset.known && !search->of_stores) return true;
     const ConcreteArgument *argument = &reach->launch->arguments[root->index];
     if (argument->kind != CONCRETE_TENSOR) return true;
     int64_t last = 0;
@@ -186,7 +188,13 @@ static bool visit_access(void *context, Op *op) {
         last += (argument->dims[axis] - 1) * argument->strides[axis];
     bool is_part =
         argument->offset != 0 || last + 1 < reach->launch->buffers.items[argument->buffer].numel;
-    Interval tile = span_interval(reach, &place, false), mask = span_interval(reach, &place, true);
+    Interval tile = unknown, mask = unknown;
+    if (place.access.offset.known) {
+        tile = span_interval(reach, &place, false);
+        mask = span_interval(reach, &place, true);
+    }
+    if (is_part && search->of_stores && !tile.known && !mask.known)
+        search->beyond[root->index] = true;
     if (!is_part || (!tile.known && !mask.known)) return true;
     // a bound of the mask counts also where the sizes at hand are too large for the blocks
     int64_t low = !tile.known ? mask.low : !mask.known ? tile.low : most(tile.low, mask.low);
@@ -196,9 +204,10 @@ static bool visit_access(void *context, Op *op) {
 }
 
 static void search_launch(Arena *arena, const Function *function, const HostLaunch *launch,
-                          bool *beyond) {
+                          bool of_stores, bool *beyond) {
     const ConcreteLaunch *concrete = host_concretize(arena, launch);
     ReachSearch search = {.reach = {.arena = arena, .function = function, .launch = concrete},
+                          .of_stores = of_stores,
                           .beyond = beyond};
     region_walk(function->body, visit_access, &search);
 }
@@ -216,8 +225,8 @@ static bool passes_part(Arena *arena, const HostLaunch *launch) {
     return false;
 }
 
-void reach_beyond(Arena *arena, const FunctionDefinition *kernel, const Function *forward,
-                  bool *beyond) {
+static void search_launches(Arena *arena, const FunctionDefinition *kernel, const Function *forward,
+                            bool of_stores, bool *beyond) {
     Function *function = NULL;
     for (LIST_EACH(int, i, kernel->module->launches)) {
         const LaunchSite *site = &kernel->module->launches.items[i];
@@ -238,7 +247,17 @@ void reach_beyond(Arena *arena, const FunctionDefinition *kernel, const Function
                     if (function_normalize(function, &range))
                         function = function_copy(arena, forward, forward->name, NULL);
                 }
-                search_launch(arena, function, launch, beyond);
+                search_launch(arena, function, launch, of_stores, beyond);
             }
     }
+}
+
+void reach_beyond(Arena *arena, const FunctionDefinition *kernel, const Function *forward,
+                  bool *beyond) {
+    search_launches(arena, kernel, forward, false, beyond);
+}
+
+void reach_stores_beyond(Arena *arena, const FunctionDefinition *kernel, const Function *forward,
+                         bool *beyond) {
+    search_launches(arena, kernel, forward, true, beyond);
 }

@@ -9,5 +9,8 @@
 /// or that is not understood, is taken to lie within.
 void reach_beyond(Arena *arena, const FunctionDefinition *kernel, const Function *forward,
                   bool *beyond);
+/// The same of what the kernel stores, or adds to memory. Here an address that is not understood is taken to lead out of the part.
+void reach_stores_beyond(Arena *arena, const FunctionDefinition *kernel, const Function *forward,
+                         bool *beyond);
 
 #endif

@@ -418,6 +418,31 @@ static void add_most_range(ElementRanges *cover, RangeText range) {
     if (cover->count < STORED_MOST_DIGITS) cover->ranges[cover->count++] = range;
 }
 
+/// Numbers of an index that a mask leaves out in front: those below its lower end, where that is a number. Else 0.
+static int64_t left_out_in_front(const StoredSearch *coverage, const MaskCut *cut) {
+    int64_t most = 0, number;
+    for (int i = 0; i < coverage->cut_count; i++) {
+        const MaskCut *below = &coverage->cuts[i];
+        if (is_other_side(coverage, below, cut) &&
+            poly_is_constant(least_of(coverage, below), &number) && number > most)
+            most = number;
+    }
+    return most;
+}
+
+/// A range without its first numbers.
+static void shorten(StoredSearch *coverage, RangeText *range, const Poly *all, int64_t by) {
+    Arena *arena = coverage->arena;
+    const Poly *front = poly_constant(arena, by);
+    if (!by) return;
+    if (all)
+        range->length = poly_text(coverage, poly_subtract(arena, all, front));
+    else if (range->length)
+        range->length = arena_printf(arena, "%s - %lld", range->length, (long long)by);
+    for (int i = 0; i < 2; i++)
+        if (range->most[i]) range->most[i] = poly_subtract(arena, range->most[i], front);
+}
+
 /// The range that the cuts from `first` on with the same digits leave at most; none where they are no digits of one index.
 static void add_range_below(StoredSearch *coverage, int first, bool *done, ElementRanges *cover) {
     Arena *arena = coverage->arena;
@@ -433,14 +458,19 @@ static void add_range_below(StoredSearch *coverage, int first, bool *done, Eleme
                        .step = poly_text(coverage, chain.step),
                        .length = chain.length,
                        .most = {cut->bound, chain.size}};
+    const int64_t front = left_out_in_front(coverage, cut);
+    shorten(coverage, &range, chain.size, front);
     for (int i = first; i < coverage->cut_count; i++) {
         if (!cuts_are_equal(coverage, cut, &coverage->cuts[i])) continue;
         done[i] = true;
-        const char *bound = poly_text(coverage, coverage->cuts[i].bound);
+        const char *bound = poly_text(
+            coverage, poly_subtract(arena, coverage->cuts[i].bound, poly_constant(arena, front)));
         bool is_same = !range.length || strcmp(range.length, bound) == 0 ||
                        chain_reaches(coverage, &chain, coverage->cuts[i].bound);
         range.length = is_same ? bound : arena_printf(arena, "min(%s, %s)", range.length, bound);
     }
+    cover->base =
+        poly_add(arena, cover->base, poly_multiply(arena, chain.step, poly_constant(arena, front)));
     add_most_range(cover, range);
 }
 

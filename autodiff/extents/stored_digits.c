@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analysis/addresses/affine_axes.h"
 #include "analysis/build/infer.h"
 #include "analysis/build/value_poly.h"
 #include "analysis/ir/walk.h"
@@ -334,6 +335,26 @@ static bool add_shared_loop(StoredSearch *coverage, StoredDigit *digit, const Po
     return false;
 }
 
+/// A loop that counts down to 0, `range(first, -1, -step)` of whole steps: its numbers are those of one that counts up.
+static bool add_falling_loop(const StoredSearch *coverage, StoredDigit *digit,
+                             const Poly *const *bounds) {
+    Arena *arena = coverage->arena;
+    const Poly *step = poly_subtract(arena, poly_constant(arena, 0), bounds[2]);
+    int64_t stop;
+    bool ends_below = poly_is_constant(bounds[1], &stop) && stop == -1;
+    if (!poly_is_nonnegative(arena, step) || poly_is_nonnegative(arena, bounds[2]) ||
+        !(ends_below || poly_equal(bounds[1], bounds[2])))
+        return false;
+    const Poly *last = poly_is_one(step) ? bounds[0] : poly_divide_exact(arena, bounds[0], step);
+    if (!last) return false;
+    digit->scale = step;
+    digit->origin = poly_constant(arena, 0);
+    digit->end = poly_add(arena, bounds[0], step);
+    digit->extent = poly_add(arena, last, poly_constant(arena, 1));
+    digit->count = poly_text(coverage, digit->extent);
+    return digit->count != NULL;
+}
+
 static bool describe_loop(StoredSearch *coverage, StoredDigit *digit, Op *loop) {
     Arena *arena = coverage->arena;
     const Poly *bounds[3];
@@ -347,6 +368,7 @@ static bool describe_loop(StoredSearch *coverage, StoredDigit *digit, Op *loop) 
     if (!texts[0])
         return add_dealt_loop(coverage, digit, loop, bounds[0], bounds[1]) ||
                add_shared_loop(coverage, digit, bounds[0], bounds[1], bounds[2]);
+    if (add_falling_loop(coverage, digit, bounds)) return true;
     // A step that a tuner chooses has no text; what an address comes to at most needs none.
     if (!texts[1] || !(texts[2] || coverage->is_most)) return false;
     int64_t step;

@@ -18,9 +18,12 @@ void parts_plan(Arena *arena, LaunchPlan *plan) {
     plan->is_indexed = ARENA_ARRAY(arena, bool, count + 1);
     plan->is_numbered = ARENA_ARRAY(arena, bool, count + 1);
     indexed_find(arena, forward, by_memory, plan->is_numbered);
+    bool *stored = ARENA_ARRAY(arena, bool, count + 1);
+    reach_stores_beyond(arena, plan->kernel, forward, stored);
     for (int p = 0; p < count; p++) {
         bool is_descriptor = parameter_is_descriptor(&forward->parameters[p]);
         bool is_open = plan->passed[p] && !parts[p] && !is_descriptor;
+        plan->is_numbered[p] |= stored[p] && !by_memory[p];
         plan->is_numbered[p] &= is_open;
         plan->is_indexed[p] = is_open && (by_memory[p] || plan->is_numbered[p]);
     }

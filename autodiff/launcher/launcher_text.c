@@ -271,6 +271,40 @@ static const char *choice_text(Arena *arena, const Snapshot *snapshot, const Lau
     return buffer_text(&out);
 }
 
+/// What of an argument can be named once more without calling anything: `index` of `index.view(-1)`.
+static Str named_part(Str text) {
+    const char *call = memchr(text.data, '(', text.size);
+    if (!call) return text;
+    Str before = {text.data, (size_t)(call - text.data)};
+    while (before.size && before.data[before.size - 1] != '.') before.size--;
+    if (before.size) before.size--;
+    return before;
+}
+
+/// Behind a launch that stays as it is: tells autograd which tensors that others may have saved it has written over.
+static const char *written_text(Arena *arena, const Snapshot *snapshot, const LaunchSite *site) {
+    const Module *module = snapshot->module;
+    BoundLaunch bound;
+    Texts names = {0};
+    bool *written = ARENA_ARRAY(arena, bool, site->kernel->parameter_count + 1);
+    if (node_kind(node_parent(site->call)) != SYNTAX_EXPRESSION_STATEMENT ||
+        !launch_bind(arena, module, site, &bound))
+        return "";
+    launch_writes_over(arena, snapshot, site, written);
+    for (int p = 0; p < site->kernel->parameter_count; p++) {
+        Str name = written[p] ? named_part(bound.arguments[p]) : (Str){0};
+        if (name.size) LIST_PUSH(arena, &names, str_dup(arena, name));
+    }
+    if (!names.count) return "";
+    int line, column;
+    uint32_t start = node_range(module->source, site->call).start;
+    source_position(module->source, start, &line, &column);
+    Str before = {module->source->text.data + start - column, (size_t)column};
+    const char *call = call_lines(arena, "_count_writes", names.items, names.count, column);
+    return str_trim(before).size ? arena_printf(arena, "; %s", call)
+                                 : arena_printf(arena, "\n%*s%s", column, "", call);
+}
+
 const char *launcher_text(Arena *arena, const Snapshot *snapshot, Range range,
                           const LaunchPlan *plans, int plan_count, const char **why) {
     const Module *module = snapshot->module;
@@ -286,6 +320,7 @@ const char *launcher_text(Arena *arena, const Snapshot *snapshot, Range range,
             launch_stores_constants(arena, snapshot, site)) {
             uint32_t end = node_range(module->source, site->call).end;
             buffer_puts(&out, text_between(arena, module, range, plans, plan_count, at, end));
+            buffer_puts(&out, written_text(arena, snapshot, site));
             at = end;
             continue;
         }
@@ -304,4 +339,23 @@ const char *launcher_text(Arena *arena, const Snapshot *snapshot, Range range,
     }
     buffer_puts(&out, text_between(arena, module, range, plans, plan_count, at, range.end));
     return buffer_text(&out);
+}
+
+const char *counted_text(Arena *arena, const Snapshot *snapshot, Range range) {
+    Buffer out = buffer_new(arena);
+    const char *text = snapshot->module->source->text.data;
+    uint32_t at = range.start;
+    bool is_counted = false;
+    for (const LaunchSite *site; (site = launch_after(snapshot->module, range, at)) != NULL;) {
+        uint32_t end = node_range(snapshot->module->source, site->call).end;
+        const char *counts = launch_stores_constants(arena, snapshot, site)
+                                 ? written_text(arena, snapshot, site)
+                                 : "";
+        buffer_add(&out, text + at, end - at);
+        buffer_puts(&out, counts);
+        is_counted = is_counted || *counts;
+        at = end;
+    }
+    buffer_add(&out, text + at, range.end - at);
+    return is_counted ? buffer_text(&out) : NULL;
 }

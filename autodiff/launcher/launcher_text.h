@@ -25,4 +25,8 @@ bool function_is_of_module(const FunctionDefinition *function);
 /// or of one that begins at `start`, are not written.
 bool launch_is_without_gradients(const Module *module, const LaunchSite *site, uint32_t start);
 
+/// The text of code that launches no kernel with a gradient, with what its launches write over counted behind them; NULL: there is nothing
+/// to count.
+const char *counted_text(Arena *arena, const Snapshot *snapshot, Range range);
+
 #endif

@@ -413,7 +413,10 @@ void launchers_find(ModuleWriter *writer) {
 const char *launcher_text_of(const ModuleWriter *writer, const Item *item) {
     for (LIST_EACH(int, i, writer->launchers))
         if (writer->launchers.items[i] == item) return writer->launcher_texts.items[i];
-    return NULL;
+    bool is_code = item->function ? !item->function->is_jit : !node_is_null(item_class(item));
+    return is_code && !writer->operators
+               ? counted_text(writer->arena, writer->snapshot, item->range)
+               : NULL;
 }
 
 /// `@op.register_fake`: part of an operator whose decorator is gone.

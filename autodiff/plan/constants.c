@@ -96,6 +96,20 @@ bool launch_stores_constants(Arena *arena, const Snapshot *snapshot, const Launc
     return false;
 }
 
+void launch_writes_over(Arena *arena, const Snapshot *snapshot, const LaunchSite *site,
+                        bool *written) {
+    for (LIST_EACH(int, i, snapshot->kernels)) {
+        const Kernel *kernel = &snapshot->kernels.items[i];
+        if (kernel->definition != site->kernel || !kernel->function) continue;
+        Function *function = function_copy(arena, kernel->function, kernel->function->name, NULL);
+        HostPolicy policy = {.keep_blocks = true, .function = function};
+        launch_note_contents(host_launch(site->kernel->module, site, &policy), function);
+        for (int p = 0; p < function->parameter_count; p++)
+            written[p] =
+                function->parameters[p].is_stored && function->parameters[p].may_have_contents;
+    }
+}
+
 bool kernel_only_fills(Arena *arena, const Kernel *kernel) {
     const Module *module = kernel->definition->module;
     if (!stores_constants(arena, kernel, NULL, true)) return false;

@@ -47,7 +47,7 @@ static int64_t least_of(const HostValue *value) {
 int64_t launches_least(Arena *arena, const Function *function, int parameter) {
     int64_t least = LAUNCH_LEAST_UNKNOWN;
     if (!function->definition) return least;
-    HostLaunches launches = host_launches(arena, function->definition, function);
+    HostLaunches launches = host_launches_by_flags(arena, function->definition, function);
     for (LIST_EACH(int, i, launches)) {
         const HostLaunch *launch = launches.items[i];
         if (parameter >= launch->argument_count) continue;
@@ -108,7 +108,7 @@ void launches_axes(Arena *arena, const Function *function, GridAxis axes[PROGRAM
     for (int axis = 0; axis < PROGRAM_AXES; axis++) axes[axis] = GRID_AXIS_UNKNOWN;
     if (!function->definition) return;
     note_comment(function->definition->comment, axes);
-    HostLaunches launches = host_launches(arena, function->definition, function);
+    HostLaunches launches = host_launches_by_flags(arena, function->definition, function);
     for (LIST_EACH(int, i, launches)) {
         const HostLaunch *launch = launches.items[i];
         for (int axis = 0; axis < PROGRAM_AXES && launch->grid_rank; axis++) {

@@ -90,7 +90,8 @@ static bool launch_covers(const Differentiation *state, const HostLaunch *launch
 
 bool launches_cover(const Differentiation *state, const Coordinate *coordinate, const Poly *bound) {
     if (!state->primal->definition) return false;
-    HostLaunches launches = host_launches(state->arena, state->primal->definition, state->primal);
+    HostLaunches launches =
+        host_launches_by_flags(state->arena, state->primal->definition, state->primal);
     for (LIST_EACH(int, i, launches))
         if (!launch_covers(state, launches.items[i], coordinate, bound)) return false;
     return launches.count > 0;
@@ -112,7 +113,8 @@ static bool launch_passes_product(const Differentiation *state, const HostLaunch
 bool launches_pass_product(const Differentiation *state, const Poly *whole, const Poly *a,
                            const Poly *b) {
     if (!state->primal->definition) return false;
-    HostLaunches launches = host_launches(state->arena, state->primal->definition, state->primal);
+    HostLaunches launches =
+        host_launches_by_flags(state->arena, state->primal->definition, state->primal);
     for (LIST_EACH(int, i, launches))
         if (!launch_passes_product(state, launches.items[i], whole, a, b)) return false;
     return launches.count > 0;
@@ -159,7 +161,8 @@ static bool launch_passes_multiple(const Differentiation *state, const HostLaunc
 
 bool launches_pass_multiple(const Differentiation *state, const Poly *whole, const Poly *part) {
     if (!state->primal->definition) return false;
-    HostLaunches launches = host_launches(state->arena, state->primal->definition, state->primal);
+    HostLaunches launches =
+        host_launches_by_flags(state->arena, state->primal->definition, state->primal);
     for (LIST_EACH(int, i, launches))
         if (!launch_passes_multiple(state, launches.items[i], whole, part)) return false;
     return launches.count > 0;
@@ -179,7 +182,8 @@ bool launches_pass_few(const Differentiation *state, const Poly *number) {
     int64_t known;
     if (poly_is_constant(number, &known)) return known <= MOST_OF_FEW;
     if (!state->primal->definition) return false;
-    HostLaunches launches = host_launches(state->arena, state->primal->definition, state->primal);
+    HostLaunches launches =
+        host_launches_by_flags(state->arena, state->primal->definition, state->primal);
     for (LIST_EACH(int, i, launches)) {
         const PassedNumber passes = number_passed(state, launches.items[i], number);
         if (!is_few(&passes)) return false;

@@ -43,7 +43,8 @@ static int parameter_of(const Differentiation *state, const Value *value) {
 
 static bool is_size_in_launches(const Differentiation *state, int size, int tensor) {
     if (size < 0 || tensor < 0 || !state->primal->definition) return false;
-    HostLaunches launches = host_launches(state->arena, state->primal->definition, state->primal);
+    HostLaunches launches =
+        host_launches_by_flags(state->arena, state->primal->definition, state->primal);
     for (LIST_EACH(int, i, launches)) {
         const HostLaunch *launch = launches.items[i];
         if (size >= launch->argument_count || tensor >= launch->argument_count) return false;

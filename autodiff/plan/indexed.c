@@ -135,7 +135,7 @@ static bool is_callers(const HostValue *value) {
 
 static CallersNumbers callers_numbers(Arena *arena, const Function *forward) {
     CallersNumbers numbers = {.parameters = ARENA_ARRAY(arena, bool, forward->parameter_count + 1)};
-    HostLaunches launches = host_launches(arena, forward->definition, forward);
+    HostLaunches launches = host_launches_by_flags(arena, forward->definition, forward);
     for (LIST_EACH(int, i, launches)) {
         const HostLaunch *launch = launches.items[i];
         for (int axis = 0; axis < PROGRAM_AXES && axis < launch->grid_rank; axis++)

@@ -47,7 +47,7 @@ static bool is_type_of_input(const Differentiation *state, const HostLaunch *lau
 static bool is_tensor_of(const Differentiation *state, int index, const Value *value,
                          bool is_single) {
     const FunctionDefinition *kernel = state->primal->definition;
-    HostLaunches launches = host_launches(state->arena, kernel, state->primal);
+    HostLaunches launches = host_launches_by_flags(state->arena, kernel, state->primal);
     for (LIST_EACH(int, i, launches)) {
         const HostTensor *tensor = passed_tensor(launches.items[i], index);
         if (!tensor) return false;
@@ -193,7 +193,8 @@ bool stored_tensor_is_as_small(const Differentiation *state, const Op *store) {
     Value *root = pointer_root(store->operands[0]);
     int index = root ? parameter_of(state, root) : -1;
     if (index < 0) return false;
-    HostLaunches launches = host_launches(state->arena, state->primal->definition, state->primal);
+    HostLaunches launches =
+        host_launches_by_flags(state->arena, state->primal->definition, state->primal);
     for (LIST_EACH(int, i, launches)) {
         const HostTensor *tensor = passed_tensor(launches.items[i], index);
         if (!tensor || !is_type_of_input(state, launches.items[i], tensor->dtype)) return false;

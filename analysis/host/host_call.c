@@ -225,7 +225,8 @@ HostCall host_call_arguments(Host *host, HostFrame *frame, SyntaxNode node) {
             }
             const HostInput *input = spread->kind == HOST_SEQUENCE ? spread->shape_of : NULL;
             if (input && !input->is_rank_certain && item_count == input->rank)
-                LIST_PUSH(host->arena, &call.spreads, ((OpenSpread){input, item_count, call.count}));
+                LIST_PUSH(host->arena, &call.spreads,
+                          ((OpenSpread){input, item_count, call.count}));
             for (int k = 0; k < item_count; k++) {
                 bool looked_at = spread->shape_of && !spread->axis;
                 add_item(host, &call, &item_capacity, looked_at ? host_look_at(items[k]) : items[k],

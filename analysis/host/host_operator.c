@@ -223,6 +223,15 @@ const HostValue *host_boolean(Host *host, HostFrame *frame, SyntaxNode node) {
                : host_unknown(host, "'%s' of what is not known", is_and ? "and" : "or");
 }
 
+bool host_decides(Host *host, const HostFrame *frame, const HostValue *condition, bool truth) {
+    if (condition->kind == HOST_CONSTANT || frame->is_global) return truth;
+    int number = host->decision_count++, turned = host->policy.turned;
+    if (truth && number < 32) host->decisions |= 1U << number;
+    if (turned != number + 1 && turned != -(number + 1)) return truth;
+    if (condition->kind != HOST_UNKNOWN) host_require(host, condition, turned > 0, HOST_MUST);
+    return turned > 0;
+}
+
 const HostValue *host_conditional(Host *host, HostFrame *frame, SyntaxNode node) {
     SyntaxNode *parts = NULL;
     if (node_children(host->arena, node, &parts) < 3)
@@ -233,14 +242,17 @@ const HostValue *host_conditional(Host *host, HostFrame *frame, SyntaxNode node)
         host_decide(host, condition->input, INPUT_BOOL);
         truth = condition->input->constant.integer != 0;
     }
+    bool is_forced = false;
     for (int side = 0; side <= 2; side += 2) {
         if (!host_contains_choice(host, frame, parts[side])) continue;
+        is_forced = true;
         truth = side == 0;
         host_require(host,
                      condition->kind == HOST_INPUT ? host_input_value(host, condition->input)
                                                    : condition,
                      truth, HOST_MUST);
     }
+    if (!is_forced) truth = host_decides(host, frame, condition, truth);
     const HostValue *value = host_evaluate(host, frame, parts[truth ? 0 : 2]);
     if (!host_call_allocates(frame->module->source, parts[truth ? 2 : 0])) host_note_written(value);
     return value;

@@ -17,4 +17,8 @@ const HostValue *host_boolean(Host *host, HostFrame *frame, SyntaxNode node);
 const HostValue *host_comparison(Host *host, HostFrame *frame, SyntaxNode node);
 const HostValue *host_conditional(Host *host, HostFrame *frame, SyntaxNode node);
 
+/// Which way a decision goes: as its condition says, or the other one where the policy turns it. Notes those that rest on what the caller
+/// passes.
+bool host_decides(Host *host, const HostFrame *frame, const HostValue *condition, bool truth);
+
 #endif

@@ -320,7 +320,7 @@ static bool decide_condition(Host *host, HostFrame *frame, SyntaxNode condition_
         wanted = false, forced = true;
     else if (always_raises(host, branch) || (frame->is_on_path && always_leaves(host, branch)))
         wanted = false, forced = true;
-    if (!forced) return known && truth;
+    if (!forced) return host_decides(host, frame, condition, known && truth);
     host_require(host, condition, wanted, HOST_MUST);
     return wanted;
 }

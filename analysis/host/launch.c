@@ -110,6 +110,8 @@ static void run_once(Host *host) {
     host->call_depth = 0;
     host->is_changed = false;
     host->is_reached = false;
+    host->decision_count = 0;
+    host->decisions = 0;
     host->obstacle = NULL;
     for (int i = 0; i < host->inputs.count; i++) host->inputs.items[i]->tensor = NULL;
     host->modules = map_new(host->arena);
@@ -217,6 +219,8 @@ static HostLaunch *evaluate(Arena *arena, const Asked *asked) {
         if (run + 1 == MAX_RUNS) run_once(&host);
     }
     launch->flag_count = host.flag_count;
+    launch->decision_count = host.decision_count;
+    launch->decisions = host.decisions;
     launch->is_reached = host.is_reached && host_constraints_hold(&host);
     note_equalities(&host);
     note_divisors(&host);
@@ -288,10 +292,10 @@ static Str key_of(Arena *arena, const Asked *asked) {
     const LaunchSite *site = asked->site;
     buffer_printf(&key, "%p %p %p %d ", site->call.id, (const void *)site->kernel,
                   (const void *)site->launcher, site->is_bare);
-    buffer_printf(&key, "%" PRIu64 " %d %d%d%d %d %" PRIx64 " %" PRIx64 " %" PRIx64 " ",
-                  policy->seed, policy->variant, policy->keep_blocks, policy->divide_blocks,
-                  policy->keeps_lengths, policy->sizes, policy->apart, policy->apart_kept,
-                  asked->own_lengths);
+    buffer_printf(&key, "%" PRIu64 " %d %d %d%d%d %d %" PRIx64 " %" PRIx64 " %" PRIx64 " ",
+                  policy->seed, policy->variant, policy->turned, policy->keep_blocks,
+                  policy->divide_blocks, policy->keeps_lengths, policy->sizes, policy->apart,
+                  policy->apart_kept, asked->own_lengths);
     for (LIST_EACH(int, i, asked->uses)) {
         const KernelUse *use = &asked->uses.items[i];
         buffer_printf(&key, "%d%c%c%d", use->kind, use->is_length ? 'l' : ' ',
@@ -331,16 +335,28 @@ HostLaunches host_launches(Arena *arena, const FunctionDefinition *kernel,
     return all;
 }
 
+static void add_reached(Arena *arena, HostLaunches *all, const LaunchSite *site,
+                        const HostPolicy *policy) {
+    const HostLaunch *launch = host_launch(site->kernel->module, site, policy);
+    if (launch->is_reached) LIST_PUSH(arena, all, launch);
+}
+
 HostLaunches host_launches_by_flags(Arena *arena, const FunctionDefinition *kernel,
                                     const Function *function) {
     HostLaunches all = host_launches(arena, kernel, function);
     const int site_count = all.count;
-    for (int i = 0; i < site_count; i++)
-        for (int flag = 0; flag < all.items[i]->flag_count && flag < MOST_FLAGS; flag++) {
-            const HostPolicy policy = {
-                .variant = 1 << flag, .keep_blocks = true, .function = function};
-            const HostLaunch *launch = host_launch(kernel->module, all.items[i]->site, &policy);
-            if (launch->is_reached) LIST_PUSH(arena, &all, launch);
+    for (int i = 0; i < site_count; i++) {
+        const HostLaunch *launch = all.items[i];
+        HostPolicy policy = {.keep_blocks = true, .function = function};
+        for (int flag = 0; flag < launch->flag_count && flag < MOST_FLAGS; flag++) {
+            policy.variant = 1 << flag;
+            add_reached(arena, &all, launch->site, &policy);
         }
+        policy.variant = 0;
+        for (int k = 0; k < launch->decision_count && k < MOST_FLAGS; k++) {
+            policy.turned = launch->decisions >> k & 1 ? -(k + 1) : k + 1;
+            add_reached(arena, &all, launch->site, &policy);
+        }
+    }
     return all;
 }

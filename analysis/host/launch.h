@@ -20,7 +20,7 @@ typedef LIST(const HostLaunch *) HostLaunches;
 /// All launches of a kernel in its module, with the block sizes that stand there. `function`: the kernel, lowered.
 HostLaunches host_launches(Arena *arena, const FunctionDefinition *kernel,
                            const Function *function);
-/// The same, and each of them once more for each flag of its launcher (an argument that may be None, a truth) turned over alone, where the
+/// The same, and each of them once more for each flag of its launcher (an argument that may be None, a truth) and each decision turned over alone, where the
 /// launch is reached then: what a caller passes instead of a default.
 HostLaunches host_launches_by_flags(Arena *arena, const FunctionDefinition *kernel,
                                     const Function *function);

@@ -49,6 +49,8 @@ typedef struct Host {
     HostLaunch *launch;
     LIST(HostInput *) inputs;  // persist over the runs, with what was learnt about them
     int flag_count;
+    int decision_count;  // of this run so far, and which were true
+    uint32_t decisions;
     // of one run
     Map modules;               // Module -> its HostFrame of global names
     LIST(HostFrame *) frames;  // all that were made, in their order

@@ -165,7 +165,9 @@ typedef struct HostLaunch {
     bool is_reached;  // the call was reached along a path whose conditions could all be met
     const char *
         reason;  // what stood in the way, or the first argument that is not understood; NULL when complete
-    int flag_count;            // how many bits of a variant matter
+    int flag_count;  // how many bits of a variant matter
+    int decision_count;  // conditions of `if` and of conditional expressions that rest on what the caller passes
+    uint32_t decisions;        // which of the first 32 were true
     LIST(HostInput *) inputs;  // the launcher's arguments first
     HostArgument *arguments;   // one per kernel parameter
     int argument_count;
@@ -201,6 +203,7 @@ typedef enum HostSizes {
 typedef struct HostPolicy {
     uint64_t seed;  // other sizes
     int variant;  // bits flip the undecided flags and the presence of optional arguments, first input lowest
+    int turned;  // a decision of the launcher that goes the other way: its number from 1 on, below 0 to false; 0: none does
     bool
         keep_blocks;  // otherwise (and with `divide_blocks` false) power-of-two literals of 32 and more (block sizes) are made 16 or 32, so that small sizes have many blocks
     bool

@@ -8,6 +8,10 @@
 # case: {"call": "m.unfolded(x, True)", "inputs": {"x": [4, 9]}, "expect": "right"}
 # case: {"call": "m.index_type(x, True)", "inputs": {"x": [4, 300]}, "expect": "right"}
 # case: {"call": "m.index_type(x)", "inputs": {"x": [4, 300]}, "expect": "right"}
+# case: {"call": "m.rows_by_decision(x, mode='half')", "inputs": {"x": [6, 5]}, "expect": "right"}
+# case: {"call": "m.rows_by_decision(x, level=4)", "inputs": {"x": [6, 5]}, "expect": "right"}
+# case: {"call": "m.rows_by_decision(x, a=True, b=True)", "inputs": {"x": [6, 5]}, "expect": "right"}
+# case: {"call": "m.index_type_by_size(x)", "inputs": {"x": [4, 300]}, "expect": "right"}
 
 import torch
 import triton
@@ -132,4 +136,47 @@ def index_type(x, small=False):
     y = torch.empty(x.shape[0], dtype=x.dtype)
     index = torch.empty(x.shape[0], dtype=torch.int8 if small else torch.int64)
     row_max[(x.shape[0],)](x, y, index, x.shape[1], BLOCK=512)
+    return y
+
+
+@triton.jit
+def decided_taps(x, y, H, W, BLOCK: tl.constexpr):
+    h = tl.program_id(0)
+    j = tl.arange(0, BLOCK)
+    acc = tl.zeros([BLOCK], x.dtype.element_ty)
+    for a in tl.static_range(3):
+        for b in tl.static_range(3):
+            r = h + a - 1
+            c = j + b - 1
+            inside = (j < W) & (r >= 0) & (r < H) & (c >= 0) & (c < W)
+            acc += tl.load(x + r * W + c, mask=inside, other=0.0) * (a + 2 * b + 1)
+    tl.store(y + h * W + j, acc, mask=j < W)
+
+
+def rows_by_decision(x, mode="full", level=0, a=False, b=False):
+    H, W = x.shape
+    y = torch.zeros_like(x)
+    rows = H
+    if mode == "half" or level > 3:
+        rows = H // 2
+    elif a and b:
+        rows = H - 2
+    decided_taps[(rows,)](x, y, H, W, BLOCK=triton.next_power_of_2(W))
+    return y
+
+
+@triton.jit
+def sized_max(x, y, index, N, BLOCK: tl.constexpr):
+    r = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    v = tl.load(x + r * N + i, mask=i < N, other=-float("inf"))
+    m, at = tl.max(v, 0, return_indices=True)
+    tl.store(y + r, m)
+    tl.store(index + r, at)
+
+
+def index_type_by_size(x):
+    y = torch.empty(x.shape[0], dtype=x.dtype)
+    index = torch.empty(x.shape[0], dtype=torch.int64 if x.shape[1] < 200 else torch.int8)
+    sized_max[(x.shape[0],)](x, y, index, x.shape[1], BLOCK=512)
     return y

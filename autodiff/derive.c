@@ -300,21 +300,34 @@ static bool visit_loop(void *context, Op *op) {
     return *loops < 2;
 }
 
-/// Where loops can be joined, and fewer gradients need atomics then.
+/// Gradients that a program adds to in memory, and reads again for it.
+static int added_in_memory(const Variant *variant) {
+    int count = 0;
+    for (int i = 0; i < variant->result.gradient_count; i++) {
+        const Gradient *gradient = &variant->result.gradients[i];
+        count += gradient->is_sum && !gradient->is_parts && !gradient->is_program_sum;
+    }
+    return count;
+}
+
+/// Where loops can be joined, and fewer gradients need atomics then, or as many and fewer are added to in memory.
 static void try_joined(Arena *arena, const Kernel *kernel, const Function *forward,
                        const BackwardOptions *options, Variant *variant) {
     BackwardOptions joining = options ? *options : (BackwardOptions){0};
     int loops = 0;
     region_walk(forward->body, visit_loop, &loops);
     bool any = loops > 1 || function_has_inner_digits(forward) ||
-               function_has_split_digits(forward) || function_divides_in_loops(forward);
+               function_has_split_digits(forward) || function_divides_in_loops(forward) ||
+               function_has_rows_beside(forward);
     if (joining.joins_loops || !any) return;
     joining.joins_loops = true;
     Variant joined;
     variant_derive(arena, kernel, forward, &joining, &joined);
-    if (joined.result.status == BACKWARD_DERIVED && joined.is_joined &&
-        joined.result.atomics < variant->result.atomics)
-        *variant = joined;
+    if (joined.result.status != BACKWARD_DERIVED || !joined.is_joined) return;
+    bool is_better = joined.result.atomics < variant->result.atomics ||
+                     (joined.result.atomics == variant->result.atomics &&
+                      added_in_memory(&joined) < added_in_memory(variant));
+    if (is_better) *variant = joined;
 }
 
 static Variant variant_copy(Arena *arena, const Variant *variant) {
@@ -367,7 +380,8 @@ static void variant_improve(Arena *arena, const Kernel *kernel, const Function *
     bool joins_digits = function_has_split_digits(forward) || function_has_inner_digits(forward);
     if (variant->result.atomics && !joins_digits)
         try_digits(arena, kernel, forward, options, keeps, variant);
-    if (variant->result.atomics) try_joined(arena, kernel, forward, options, variant);
+    if (variant->result.atomics || added_in_memory(variant))
+        try_joined(arena, kernel, forward, options, variant);
     if (variant->result.atomics && joins_digits)
         try_digits(arena, kernel, forward, options, keeps, variant);
     variant_find_whole_rows(arena, kernel, forward, options, keeps, variant);
@@ -424,5 +438,6 @@ void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
     bool is_apart = options && options->keeps_schedule;
     Improving with = {arena, kernel, forward, options, keeps};
     if (variant->result.status != BACKWARD_DERIVED || is_apart) return;
-    variant_attempt(arena, variant->result.atomics ? run_improve : run_whole_rows, &with, variant);
+    bool is_improved = variant->result.atomics || added_in_memory(variant);
+    variant_attempt(arena, is_improved ? run_improve : run_whole_rows, &with, variant);
 }

@@ -1,4 +1,5 @@
 // A function whose loops go through `rows * size` elements in blocks in; two loops in the place of each, over rows and in a row, out.
+// What says that there are rows: some loop divides the number of an element, or the author has loops over rows beside.
 #include "autodiff/blocks/digit_loops.h"
 
 #include "analysis/build/build.h"
@@ -12,7 +13,9 @@ typedef struct DigitLoops {
     Function *function;
     const Value *block;      // the step of all of them
     const Poly *end, *size;  // of all elements, and of a row; NULL: nobody divides yet
-    LIST(Op *) loops;
+    LIST(Op *) loops;        // over all elements
+    LIST(Op *) blocks;       // all loops in steps of the block
+    int in_rows;  // of these, how many are loops over one row within the author's own loop over rows
     bool fits;
 } DigitLoops;
 
@@ -224,6 +227,26 @@ static Value *within_row(const RowLoop *row, Op *at, const Value *index) {
     return build_binary(&b, OP_ADD, start_of(row->loop), sum->operands[is_first ? 0 : 1]);
 }
 
+/// `(pointer + row * size) + within` for `pointer + (row * size + within)`, as a person writes it: then it reads as the author's own rows do.
+static void add_row_first(const RowLoop *row, Value *offset, const Value *place) {
+    for (Op *op = row->loop->regions[0]->first, *next; op; op = next) {
+        next = op->next;
+        if (op->code != OP_ADD || op->operands[0]->type.kind != TYPE_POINTER) continue;
+        const Op *added = op->operands[1]->op;
+        bool is_place = op->operands[1] == place,
+             is_lanes = added && added->code == OP_ADD && op->operands[1]->type.rank == 1 &&
+                        (added->operands[0] == place || added->operands[1] == place);
+        if (!is_place && !is_lanes) continue;
+        Builder b = in_front_of(row->all, op);
+        Value *within = start_of(row->loop);
+        if (is_lanes)
+            within = build_binary(&b, OP_ADD, within,
+                                  added->operands[added->operands[0] == place ? 1 : 0]);
+        op_set_operand(op, 0, build_binary(&b, OP_ADD, op->operands[0], offset));
+        op_set_operand(op, 1, within);
+    }
+}
+
 static bool split_loop(DigitLoops *all, Op *loop, const Poly *rows) {
     RowLoop row = row_loop(all, loop);
     if (!read_body(&row)) return false;
@@ -254,6 +277,7 @@ static bool split_loop(DigitLoops *all, Op *loop, const Poly *rows) {
                 op_set_operand(row.mixed.items[i], k, map_get_pointer(&row.by_row, by_row));
         }
     for (LIST_EACH(int, i, row.loads)) load_once(&row, row.loads.items[i]);
+    add_row_first(&row, offset, place);
     return true;
 }
 
@@ -263,12 +287,41 @@ static bool visit_loop(void *context, Op *op) {
     DigitLoops *all = context;
     int64_t lower;
     if (op->code != OP_FOR || op->operands[2] != all->block) return true;
-    const Poly *end = value_poly(all->arena, op->operands[1]);
-    bool is_whole = value_is_int(op->operands[0], &lower) && lower == 0 && end;
-    all->fits &= is_whole && (!all->end || poly_equal(all->end, end));
-    all->end = end;
-    LIST_PUSH(all->arena, &all->loops, op);
+    all->fits = value_is_int(op->operands[0], &lower) && lower == 0 &&
+                value_poly(all->arena, op->operands[1]);
+    LIST_PUSH(all->arena, &all->blocks, op);
     return all->fits;
+}
+
+static const Poly *end_of(const DigitLoops *all, const Op *loop) {
+    return value_poly(all->arena, loop->operands[1]);
+}
+
+/// How many elements a loop over rows, around one in blocks, goes through; NULL: there is none around it.
+static const Poly *elements_of_rows(const DigitLoops *all, const Op *loop) {
+    const Op *around = loop->parent->parent;
+    int64_t first, step;
+    if (!around || around->code != OP_FOR || !value_is_int(around->operands[0], &first) || first ||
+        !value_is_int(around->operands[2], &step) || step != 1)
+        return NULL;
+    return poly_multiply(all->arena, end_of(all, around), end_of(all, loop));
+}
+
+/// Sorts the loops in blocks: those over all elements, and those over a row of them. False where there are others.
+static bool sort_loops(DigitLoops *all) {
+    for (LIST_EACH(int, i, all->blocks)) {
+        Op *loop = all->blocks.items[i];
+        const Poly *end = end_of(all, loop), *elements = elements_of_rows(all, loop);
+        bool is_row = false;
+        for (int k = 0; k < all->blocks.count && elements && !is_row; k++)
+            is_row = poly_equal(end_of(all, all->blocks.items[k]), elements);
+        const Poly **known = is_row ? &all->size : &all->end;
+        if (*known && !poly_equal(*known, end)) return false;
+        *known = end;
+        all->in_rows += is_row;
+        if (!is_row) LIST_PUSH(all->arena, &all->loops, loop);
+    }
+    return all->loops.count > 0;
 }
 
 /// Whether each loop can be split in rows of one size.
@@ -315,11 +368,10 @@ static bool block_is_free(DigitLoops *all) {
         if (origin->kind != ORIGIN_LOOP) return false;
         count++;
     }
-    return count == all->loops.count;
+    return count == all->blocks.count;
 }
 
 bool digit_loops_open(Arena *arena, Function *function) {
-    if (!function_divides_in_loops(function)) return false;
     for (int p = 0; p < function->parameter_count; p++) {
         DigitLoops all = {.arena = arena,
                           .function = function,
@@ -327,7 +379,7 @@ bool digit_loops_open(Arena *arena, Function *function) {
                           .fits = true};
         if (!function->parameters[p].is_constexpr) continue;
         region_walk(function->body, visit_loop, &all);
-        if (!all.fits || !all.loops.count || !loops_have_rows(&all)) continue;
+        if (!all.fits || !sort_loops(&all) || !loops_have_rows(&all)) continue;
         const Poly *rows = poly_divide_exact(arena, all.end, all.size);
         if (!rows || !block_is_free(&all)) continue;
         for (LIST_EACH(int, k, all.loops))
@@ -349,4 +401,27 @@ bool function_divides_in_loops(const Function *function) {
     bool found = false;
     region_walk(function->body, visit_quotient_of_lanes, &found);
     return found;
+}
+
+/// Loops in steps of a constexpr: those within a loop, and others.
+typedef struct BlockLoops {
+    bool in_rows, alone;
+} BlockLoops;
+
+static bool visit_block_loop(void *context, Op *op) {
+    BlockLoops *found = context;
+    if (op->code != OP_FOR || !op->operands[2]->type.is_constexpr || op->operands[2]->constant)
+        return true;
+    const Op *around = op->parent->parent;
+    if (around && around->code == OP_FOR)
+        found->in_rows = true;
+    else
+        found->alone = true;
+    return true;
+}
+
+bool function_has_rows_beside(const Function *function) {
+    BlockLoops found = {0};
+    region_walk(function->body, visit_block_loop, &found);
+    return found.in_rows && found.alone;
 }

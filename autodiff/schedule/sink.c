@@ -66,9 +66,37 @@ typedef struct Transplant {
     Builder builder;
     Map *values;  // of all places: value of the earlier loop -> its copy
     struct Transplant *outer;
+    const Twins *variables;  // of the two nests
+    const Op *late;          // what the copies are made for, in the later loop
 } Transplant;
 
 static Value *transplant(Transplant *place, Value *value);
+static bool places_match(Arena *arena, Op *early, Op *late, const Twins *variables);
+
+static bool operands_are_twins(const Op *a, const Op *b, int from, const Twins *variables) {
+    int count = a->operand_count > b->operand_count ? a->operand_count : b->operand_count;
+    for (int i = from; i < count; i++) {
+        const Value *one = i < a->operand_count ? a->operands[i] : NULL,
+                    *other = i < b->operand_count ? b->operands[i] : NULL;
+        if (one != other && !(one && other && expressions_are_twins(one, other, variables)))
+            return false;
+    }
+    return true;
+}
+
+/// What the later loop has loaded of the same elements under the same mask, in front of its own statement; or NULL.
+static Value *loaded_there(const Transplant *place, Op *load) {
+    Arena *arena = place->function->arena;
+    for (Op *op = place->late->parent->first; op && op != place->late; op = op->next) {
+        if (op->code != OP_LOAD || !type_equal(op->results[0]->type, load->results[0]->type) ||
+            !op_is_stable_load(place->function, op))
+            continue;
+        if (operands_are_twins(load, op, 1, place->variables) &&
+            places_match(arena, load, op, place->variables))
+            return op->results[0];
+    }
+    return NULL;
+}
 
 /// The copy of a branch with the one result that is asked for.
 static Value *transplant_branch(Transplant *place, const Value *value) {
@@ -79,7 +107,9 @@ static Value *transplant_branch(Transplant *place, const Value *value) {
     Op *branch = op_append(&place->builder, OP_IF, &condition, 1, 0);
     branch->range = op->range;
     for (int r = 0; r < op->region_count; r++) {
-        Transplant side = {place->function, op->regions[r], place->builder, place->values, place};
+        Transplant side = *place;
+        side.from = op->regions[r];
+        side.outer = place;
         side.builder.region = op_add_region(&place->builder, branch);
         side.builder.before = NULL;
         place->builder.before = branch;
@@ -112,6 +142,13 @@ static Value *transplant(Transplant *place, Value *value) {
     }
     if (!op || op->region_count || op->code == OP_UNDEFINED) return NULL;
     if (!op_is_pure(op) && !op_is_stable_load(place->function, op)) return NULL;
+    if (op->code == OP_LOAD && op->results[0]->type.rank) {
+        copy = loaded_there(place, value->op);
+        if (copy) {
+            map_set_pointer(place->values, value, copy);
+            return copy;
+        }
+    }
     for (int i = 0; i < op->operand_count; i++) {
         if (!op->operands[i]) continue;
         Value *operand = transplant(place, op->operands[i]);
@@ -163,7 +200,12 @@ static bool sink_into(Differentiation *state, const Accumulation *early, const A
                        .region = late->op->parent,
                        .before = late->op,
                        .range = late->range};
-    Transplant place = {state->backward, nests.from->regions[0], builder, &values, NULL};
+    Transplant place = {.function = state->backward,
+                        .from = nests.from->regions[0],
+                        .builder = builder,
+                        .values = &values,
+                        .variables = variables,
+                        .late = late->op};
     Value *moved = transplant(&place, early->op->operands[1]);
     if (!moved) return false;
     Value *sum = build_binary(&builder, OP_ADD, moved, late->op->operands[1]);

@@ -15,6 +15,8 @@ ATOMICS = {
     "shifted_behind": 1,  # what lies behind the mask counts: there would be more of it
     "asks_for_a_place": 1,
     "planes": 0,
+    "rows_beside": 0,
+    "fewer_rows_beside": 0,
 }
 
 
@@ -27,7 +29,7 @@ def test_rows_have_sums_of_their_own() -> None:
 # What a person would write: the weight of a channel is one number, and its gradient a sum in registers.
 CHANNELS = """
             for row in range(per_group):
-                offset_1 = row * hw
+                x_offset = row * hw
                 channel = offset + row
                 w = tl.load(w_ptr + channel)
 """
@@ -55,3 +57,20 @@ def test_planes_that_lie_apart_are_rows_of_a_loop() -> None:
         "dx_ptr = _gradient_buffer(\n                x_ptr, stored=[(1, hw), (hw, ctx.grid[0]), (C * hw, N)]"
         in text
     )
+
+
+def test_loops_over_all_elements_become_the_rows_that_the_author_has_beside() -> None:
+    """Then one statement stores the gradient, and nothing is read again."""
+    text = tad("--backward", f"{FILE}:rows_beside").stdout
+    kernel = text.split("def rows_beside_backward(")[1].split("\n\n\n")[0]
+    assert "in range(0, n, BLOCK):" not in kernel
+    assert kernel.count("dx_ptr +") == 1
+    last = kernel[kernel.rindex("for at in range(0, hw, BLOCK):") :]
+    assert last.count("x_ptr +") == 2  # a load for both loops of the forward, and the store
+    assert "(x_ptr, accumulate=True)" not in text
+
+
+def test_rows_of_another_number_stay_a_loop_of_their_own() -> None:
+    text = tad("--backward", f"{FILE}:fewer_rows_beside").stdout
+    kernel = text.split("def fewer_rows_beside_backward(")[1].split("\n\n\n")[0]
+    assert "in range(0, n, BLOCK):" in kernel

@@ -140,3 +140,52 @@ def run_planes(x, w):
     y = torch.empty_like(x)
     planes[(C,)](x, w, y, N, C, hw, 1e-5, BLOCK=16)
     return y
+
+
+@triton.jit
+def rows_beside(x_ptr, w_ptr, y_ptr, C, hw, BLOCK: tl.constexpr):
+    """A mean over all elements as one, then channel by channel: the author has loops over rows already."""
+    pid = tl.program_id(0)
+    n = C * hw
+    lanes = tl.arange(0, BLOCK)
+    total = 0.0
+    for at in range(0, n, BLOCK):
+        total += tl.sum(tl.load(x_ptr + pid * n + at + lanes, mask=at + lanes < n, other=0.0))
+    mean = total / n
+    for c in range(C):
+        w = tl.load(w_ptr + c)
+        for at in range(0, hw, BLOCK):
+            keep = at + lanes < hw
+            x = tl.load(x_ptr + pid * n + c * hw + at + lanes, mask=keep, other=0.0)
+            d = x - mean
+            tl.store(y_ptr + pid * n + c * hw + at + lanes, tl.exp(d) * d * w, mask=keep)
+
+
+def run_rows_beside(x, w):
+    y = torch.empty_like(x)
+    rows_beside[(x.shape[0],)](x, w, y, x.shape[1], x.shape[2], BLOCK=16)
+    return y
+
+
+@triton.jit
+def fewer_rows_beside(x_ptr, w_ptr, y_ptr, C, hw, BLOCK: tl.constexpr):
+    """The loop over all elements has rows that the other has not."""
+    pid = tl.program_id(0)
+    n = C * hw
+    lanes = tl.arange(0, BLOCK)
+    total = 0.0
+    for at in range(0, n, BLOCK):
+        total += tl.sum(tl.load(x_ptr + pid * n + at + lanes, mask=at + lanes < n, other=0.0))
+    mean = total / n
+    for c in range(C - 1):
+        w = tl.load(w_ptr + c)
+        for at in range(0, hw, BLOCK):
+            keep = at + lanes < hw
+            x = tl.load(x_ptr + pid * n + c * hw + at + lanes, mask=keep, other=0.0)
+            tl.store(y_ptr + pid * n + c * hw + at + lanes, (x - mean) * (x - mean) * w, mask=keep)
+
+
+def run_fewer_rows_beside(x, w):
+    y = torch.empty_like(x)
+    fewer_rows_beside[(x.shape[0],)](x, w, y, x.shape[1], x.shape[2], BLOCK=16)
+    return y

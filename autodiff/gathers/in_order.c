@@ -212,7 +212,9 @@ static Value *digits_within(const Ordering *ordering, Builder *b) {
         const OrderedPlace *place = &ordering->places[i];
         if (ordering->is_windowed ? !place->extent : place_is_plain(ordering, place)) continue;
         Value *within = build_binary(b, OP_LT, place->digit, build_poly(b, place->extent));
-        if (place->begin && place->begin != place->digit) {
+        if (place->turns) {
+            within = build_binary(b, OP_AND, windows_have_tap(b, place), within);
+        } else if (place->begin && place->begin != place->digit) {
             Value *begin = build_binary(b, OP_MUL, place->digit, build_poly(b, place->step));
             within = build_binary(b, OP_AND, build_binary(b, OP_EQ, begin, place->begin), within);
         }
@@ -353,28 +355,47 @@ static void move_behind(const Ordering *ordering, Op *loop, Region *region) {
 typedef struct SumLoop {
     OrderedPlace *place;  // what the loop's variable is added to; NULL: a loop over taps
     Op *from;
+    WindowTurns *turns;  // it goes through windows in their place; or NULL
 } SumLoop;
+
+/// How many windows of so many taps have one element, at most.
+static Value *count_windows(const Ordering *ordering, Builder *b, const WindowTurns *turns) {
+    const Poly *step = NULL;
+    for (int i = 0; i < ordering->count; i++)
+        if (ordering->places[i].turns == turns) step = ordering->places[i].step;
+    const Poly *last = poly_subtract(ordering->arena, step, poly_constant(ordering->arena, 1));
+    Value *taps = build_poly(b, poly_add(ordering->arena, turns->taps, last));
+    return build_binary(b, OP_FLOORDIV, taps, build_poly(b, step));
+}
 
 /// A loop of a sum, inside of `b`, with the sum that it carries.
 static Op *open_sum(const Ordering *ordering, Builder *b, const SumLoop *sum_loop, Value **sum,
                     bool is_last, Map *taps) {
     OrderedPlace *place = sum_loop->place;
     const Op *from = sum_loop->from;
+    WindowTurns *turns = sum_loop->turns;
     const Poly *count = !place ? NULL : place->repeat ? place->repeat : place->extent;
-    Value *bounds[] = {from ? from->operands[0] : build_int(b, 0),
-                       from ? from->operands[1] : build_poly(b, count), build_int(b, 1), *sum};
-    bool is_static = from ? from->code == OP_STATIC_FOR || (is_last && ordering->is_windowed)
-                          : is_last && poly_is_constexpr(count);
+    Value *bounds[] = {from && !turns ? from->operands[0] : build_int(b, 0), NULL, build_int(b, 1),
+                       *sum};
+    bounds[1] = turns  ? count_windows(ordering, b, turns)
+                : from ? from->operands[1]
+                       : build_poly(b, count);
+    bool is_static = turns  ? true
+                     : from ? from->code == OP_STATIC_FOR || (is_last && ordering->is_windowed)
+                            : is_last && poly_is_constexpr(count);
     Op *loop = op_append(b, is_static ? OP_STATIC_FOR : OP_FOR, bounds, 4, 0);
     const Value *before = from ? from->regions[0]->arguments[0] : NULL;
     Type type = before ? before->type : bounds[0]->type;
     if (!from || is_static) type.is_constexpr = is_static;
     if (from) loop->range = from->range;
     Region *region = op_add_region(b, loop);
-    Value *turn = region_add_argument(b->function, region, type, before ? before->name : "turn");
+    const char *name = before && !turns ? before->name : "turn";
+    Value *turn = region_add_argument(b->function, region, type, name);
     *sum = region_add_argument(b->function, region, bounds[3]->type, "total");
     Builder inside = {.function = b->function, .region = region, .range = b->range};
-    if (place)
+    if (turns)
+        turns->turn = turn;
+    else if (place)
         place->digit = place->digit ? build_binary(&inside, OP_ADD, place->digit, turn) : turn;
     if (!from) return loop;
     map_set_pointer(taps, before, turn);
@@ -388,11 +409,13 @@ static Value *open_sums(Ordering *ordering, Builder *inside, Value **carried) {
     Map taps = map_new(ordering->arena);
     int count = 0;
     for (int i = 0; i < ordering->tap_count; i++)
-        all[count++] = (SumLoop){.from = ordering->taps[i]};
+        all[count++] = (SumLoop){.from = ordering->taps[i],
+                                 .turns = windows_turns_of(ordering, ordering->taps[i], NULL)};
     for (int i = 0; i < ordering->count; i++)
         if (ordering->places[i].repeat) all[count++] = (SumLoop){.place = &ordering->places[i]};
     for (int i = 0; i < ordering->idle_count; i++)
-        all[count++] = (SumLoop){.place = &ordering->idle[i]};
+        all[count++] = (SumLoop){.place = &ordering->idle[i],
+                                 .turns = windows_turns_of(ordering, NULL, &ordering->idle[i])};
     Value *sum = zeros_added(inside, ordering->store), *result = NULL;
     for (int i = 0; i < count; i++) {
         Op *loop = open_sum(ordering, inside, &all[i], &sum, i + 1 == count, &taps);
@@ -474,6 +497,7 @@ static Value *count_to(Ordering *ordering, Builder *b) {
 }
 
 static void reorder(Ordering *ordering) {
+    if (ordering->is_windowed) windows_take_turns(ordering);
     Function *function = ordering->state->backward;
     Op *store = ordering->store, *numbers = ordering->number->op;
     Builder b = {.function = function,

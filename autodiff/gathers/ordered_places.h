@@ -7,6 +7,8 @@
 enum { MOST_TAPS = 3 };    // loops around a statement. Beyond: likewise
 enum { MOST_PLACES = 6 };  // digits of an address. Beyond: the order of the forward stays
 
+struct WindowTurns;
+
 /// A digit of the output's number, `number // low % extent`, in the order of the input's.
 typedef struct OrderedPlace {
     const Poly *low, *extent;  // extent NULL: as many as there are
@@ -28,7 +30,20 @@ typedef struct OrderedPlace {
     int axis;   // of a tap: the place whose window it is in
     Value *
         begin;  // of a window: the number along the axis that it begins at, of which the digit is a quotient
+    struct WindowTurns
+        *turns;  // of windows that are gone through by their own number, not by their taps; or NULL
 } OrderedPlace;
+
+/// Of an axis whose windows begin at every `step`-th element: few of all taps are those of one element. So a loop goes through the windows that
+/// have it, from the last one back, and computes which of their taps it is.
+typedef struct WindowTurns {
+    const Op *loop;     // over taps, which this one takes the place of; or NULL
+    OrderedPlace *tap;  // a digit, likewise; or NULL
+    const Poly *first;  // the number of the first tap
+    const Poly *taps;   // how many a window has
+    Value *turn,
+        *number;  // the loop's variable; the tap's number from the first one on, once it is computed
+} WindowTurns;
 
 typedef struct Ordering {
     Differentiation *state;

@@ -5,6 +5,7 @@
 #include "analysis/addresses/affine_axes.h"
 #include "analysis/build/build.h"
 #include "analysis/build/value_poly.h"
+#include "analysis/ir/walk.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/atomics/covers.h"
 #include "autodiff/digits/digits.h"
@@ -13,6 +14,13 @@
 static bool is_one(const Poly *number) {
     int64_t known;
     return number && poly_is_constant(number, &known) && known == 1;
+}
+
+static bool poly_is_constexpr(const Poly *number) {
+    for (int t = 0; t < number->count; t++)
+        for (int i = 0; i < number->terms[t].atom_count; i++)
+            if (!number->terms[t].atoms[i]->type.is_constexpr) return false;
+    return true;
 }
 
 static bool is_tap_variable(const Ordering *ordering, const Value *atom) {
@@ -294,7 +302,107 @@ bool windows_take_bounds(Ordering *ordering) {
     return true;
 }
 
+/* ---- windows in place of taps ---- */
+
+static intptr_t is_made_of_rule(ValueWalk *walk, const Value *value) {
+    if (value == walk->context) return 1;
+    const Op *op = value->op;
+    if (!op) return 0;
+    if (op->region_count) return 1;
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i] && walk_ask(walk, op->operands[i])) return 1;
+    return 0;
+}
+
+/// Whether a value may be made of another one.
+static bool is_made_of(const Value *whole, const Value *value) {
+    return walk_from(whole, is_made_of_rule, 1, value) != 0;
+}
+
+/// The loop over taps that moves a window along an axis by one a turn, and alone; NULL: another number of loops, or of steps.
+static const Op *only_loop(const Ordering *ordering, const OrderedPlace *place) {
+    const Op *loop = NULL;
+    for (int i = 0; i < ordering->tap_count; i++) {
+        const Value *variable = ordering->taps[i]->regions[0]->arguments[0];
+        if (!poly_mentions(place->shift, variable)) continue;
+        const Poly *rest = poly_subtract(ordering->arena, place->shift,
+                                         poly_atom(ordering->arena, (Value *)(uintptr_t)variable));
+        if (loop || poly_mentions(rest, variable)) return NULL;
+        loop = ordering->taps[i];
+    }
+    return loop;
+}
+
+static WindowTurns *find_turns(Ordering *ordering, int axis) {
+    Arena *arena = ordering->arena;
+    const OrderedPlace *place = &ordering->places[axis];
+    OrderedPlace *tap = NULL;
+    WindowTurns turns = {.loop = only_loop(ordering, place), .first = poly_constant(arena, 0)};
+    for (int i = 0; i < ordering->idle_count; i++) {
+        if (ordering->idle[i].axis != axis) continue;
+        if (tap || !is_one(ordering->idle[i].step)) return NULL;
+        tap = &ordering->idle[i];
+    }
+    for (int i = 0; i < ordering->tap_count; i++) {
+        const Value *variable = ordering->taps[i]->regions[0]->arguments[0];
+        bool is_used = is_made_of(ordering->store->operands[1], variable);
+        for (LIST_EACH(int, k, ordering->terms))
+            is_used |= is_made_of(ordering->terms.items[k], variable);
+        if (poly_mentions(place->shift, variable) && (ordering->taps[i] != turns.loop || is_used))
+            return NULL;
+    }
+    if (!turns.loop == !tap) return NULL;
+    turns.tap = tap;
+    turns.taps = tap ? tap->extent : value_poly(arena, turns.loop->operands[1]);
+    if (turns.loop) turns.first = value_poly(arena, turns.loop->operands[0]);
+    turns.taps = poly_subtract(arena, turns.taps, turns.first);
+    if (!turns.taps || !poly_is_constexpr(turns.taps) || !poly_is_constexpr(place->step))
+        return NULL;
+    WindowTurns *kept = ARENA_NEW(arena, WindowTurns);
+    *kept = turns;
+    return kept;
+}
+
+void windows_take_turns(Ordering *ordering) {
+    for (int i = 0; i + 1 < ordering->count; i++)
+        if (!is_one(ordering->places[i].step)) ordering->places[i].turns = find_turns(ordering, i);
+}
+
+WindowTurns *windows_turns_of(const Ordering *ordering, const Op *loop, const OrderedPlace *tap) {
+    for (int i = 0; i < ordering->count; i++) {
+        WindowTurns *turns = ordering->places[i].turns;
+        if (turns && ((loop && turns->loop == loop) || (tap && turns->tap == tap))) return turns;
+    }
+    return NULL;
+}
+
+Value *windows_have_tap(Builder *b, const OrderedPlace *place) {
+    const WindowTurns *turns = place->turns;
+    if (!turns) return NULL;
+    Value *is_early = build_binary(b, OP_LT, turns->number, build_poly(b, turns->taps));
+    return build_binary(b, OP_AND, build_binary(b, OP_GE, turns->number, build_int(b, 0)),
+                        is_early);
+}
+
 /* ---- the digits ---- */
+
+/// The window that a turn is at, and which of its taps an element is.
+static void compute_turn(OrderedPlace *place, Builder *b) {
+    Arena *arena = b->function->arena;
+    WindowTurns *turns = place->turns;
+    const Poly *shift = poly_add(arena, place->shift, turns->first);
+    if (turns->loop)
+        shift = poly_subtract(
+            arena, shift,
+            poly_atom(arena, (Value *)(uintptr_t)turns->loop->regions[0]->arguments[0]));
+    Value *from = place->digit, *step = build_poly(b, place->step);
+    if (!poly_is_zero(shift)) from = build_binary(b, OP_SUB, from, build_poly(b, shift));
+    Value *last = build_binary(b, OP_FLOORDIV, from, step);
+    place->digit = place->begin = build_binary(b, OP_SUB, last, turns->turn);
+    turns->number = build_binary(b, OP_SUB, from, build_binary(b, OP_MUL, place->digit, step));
+    if (turns->loop) turns->number->name = turns->loop->regions[0]->arguments[0]->name;
+    if (turns->tap) turns->tap->digit = turns->number;
+}
 
 Value *windows_have(const Ordering *ordering, Builder *b, Value *mask) {
     for (int i = 0; i + 1 < ordering->count; i++) {
@@ -310,6 +418,10 @@ void windows_compute_digits(Ordering *ordering, Builder *b, Map *taps) {
     for (int i = 0; i + 1 < ordering->count; i++) {
         OrderedPlace *place = &ordering->places[i];
         Value *from = place->digit;
+        if (place->turns) {
+            compute_turn(place, b);
+            continue;
+        }
         if (!poly_is_zero(place->shift))
             from = build_binary(b, OP_SUB, from, poly_copied(b, place->shift, taps));
         for (int k = 0; k < ordering->idle_count; k++) {

@@ -15,6 +15,13 @@ bool windows_take_bounds(Ordering *ordering);
 /// The mask, of elements alone that some window has along each axis: of others nobody knows whether the input has them. To be called while the
 /// digits are an element's own numbers along each axis.
 Value *windows_have(const Ordering *ordering, Builder *b, Value *mask);
+/// Where windows begin at multiples of a step: has loops go through the windows of an element, in place of all taps (`turns`), of axes with one
+/// tap each whose number nothing that is added depends on. To be called once `terms` are those that stay.
+void windows_take_turns(Ordering *ordering);
+/// What a loop over taps, or over a digit that is one, goes through in place of these; NULL: the taps.
+WindowTurns *windows_turns_of(const Ordering *ordering, const Op *loop, const OrderedPlace *tap);
+/// Whether an element is some tap of the window that the loops are at; NULL where the axis is gone through by taps.
+Value *windows_have_tap(Builder *b, const OrderedPlace *place);
 /// Where a window begins of which an element is the tap that the loops are at: the digits, of the element's numbers along each axis.
 void windows_compute_digits(Ordering *ordering, Builder *b, Map *taps);
 /// Whether all numbers of the output are those of whole windows.

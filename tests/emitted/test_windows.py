@@ -142,3 +142,24 @@ def test_elements_behind_the_windows_are_left_alone(tmp_path: Path) -> None:
     assert re.search(r"< OW \* S \+ K - S|< OW \* S \+ \(K - S\)|< offset", text)
     kernel = text[text.index("def k_backward") : text.index("class ")]
     assert kernel.count("OH * S") == 1 and kernel.count("OW * S") == 1
+
+
+def test_an_element_goes_through_the_windows_that_have_it(tmp_path: Path) -> None:
+    """Of nine taps in steps of two it is at most four: what is left is computed of the window's number."""
+    text = text_of(tmp_path, False, True)
+    kernel = text[text.index("def k_backward") : text.index("class ")]
+    assert kernel.count("in tl.static_range((K + S - 1) // S):") == 2
+    assert "kh = " in kernel and "range(K)" not in kernel
+
+
+def test_what_is_multiplied_by_a_tap_goes_through_the_taps(tmp_path: Path) -> None:
+    source = tmp_path / "k.py"
+    body = SUMMED.format(pad=" - P", mask=INSIDE).replace("other=0.0)", "other=0.0) * (kw + 1)", 1)
+    source.write_text(HEAD + body + RUN.format(shape="N, OH, OW", **PADDED))
+    run = tad("--backward", "--time-limit", 60, source)
+    assert "gradients proved" in run.stderr, run.stderr
+    kernel = run.stdout[run.stdout.index("def k_backward") : run.stdout.index("class ")]
+    assert (
+        "in tl.static_range(K):" in kernel
+        and "turn in tl.static_range((K + S - 1) // S):" in kernel
+    )

@@ -152,6 +152,7 @@ static void variant_describe(Differentiation *state, const Kernel *kernel, Varia
                      result);
     fills_describe(state, &variant->launch);
     tile_size_describe(state->arena, state->backward, &variant->launch);
+    if (state->parts.ordered.reads_apart) tile_size_read_apart(state->arena, &variant->launch);
     stages_describe(state->backward, &variant->launch);
     same_gradients_describe(state->arena, state->backward, &variant->launch);
     variant->launch.follows_tuner = follows_tuner(state, kernel, &variant->launch);

@@ -19,6 +19,7 @@
 #include "autodiff/finiteness/implied_masks.h"
 #include "autodiff/gathers/between.h"
 #include "autodiff/gathers/in_order.h"
+#include "autodiff/gathers/one_iteration.h"
 #include "autodiff/gathers/turned_back.h"
 #include "autodiff/joins/inner_digits.h"
 #include "autodiff/joins/joined_loops.h"
@@ -59,6 +60,7 @@
 #include "autodiff/stored/kept_sums.h"
 #include "autodiff/stored/normalized.h"
 #include "autodiff/sweep/adjoint.h"
+#include "autodiff/sweep/extremes.h"
 #include "autodiff/sweep/strip.h"
 #include "autodiff/tape/memory.h"
 #include "autodiff/tape/replay.h"
@@ -284,6 +286,11 @@ static void pass_tidy(Differentiation *state) {
     function_tidy(state->backward);
     atomics_leave_out_zeros(state);
     function_hoist(state->backward);
+    function_clean(state->backward);
+}
+
+static void pass_one_iteration(Differentiation *state) {
+    loops_take_one_iteration(state->backward);
     function_clean(state->backward);
 }
 

@@ -28,6 +28,14 @@ int choose_warps(double elements, double bytes) {
     return warps;
 }
 
+int choose_warps_of(double elements, double bytes, int64_t programs) {
+    enum { WARP = 32 };
+    int warps = choose_warps(elements, bytes);
+    while (programs * warps < WIDE_PROGRAMS && WARP * warps < elements && warps < MOST_WARPS)
+        warps *= 2;
+    return warps;
+}
+
 int choose_byte_warps(double elements, int narrowest, int widest, int warps) {
     enum { LANES = 32 };
     double wanted = fmin(MOST_WARPS, floor(elements * widest / (LANES * LOAD_BYTES)));
@@ -78,7 +86,8 @@ WideChoice choose_wide_block(WideSizes sizes) {
     if (block != sizes.size)
         return (WideChoice){block, (sizes.length + block - 1) / block, FEWEST_WARPS};
     int warps = sizes.warps ? sizes.warps
-                            : choose_warps((double)(block * sizes.lanes), (double)sizes.bytes);
+                            : choose_warps_of((double)(block * sizes.lanes), (double)sizes.bytes,
+                                              sizes.programs);
     return (WideChoice){block, sizes.axis, warps};
 }
 
@@ -89,7 +98,9 @@ TogetherChoice choose_together(TogetherSizes sizes) {
         together *= 2;
     if (together > 1)
         return (TogetherChoice){together, (sizes.axis + together - 1) / together, TOGETHER_WARPS};
-    int warps = sizes.warps ? sizes.warps : choose_warps((double)sizes.lanes, (double)sizes.bytes);
+    int warps = sizes.warps
+                    ? sizes.warps
+                    : choose_warps_of((double)sizes.lanes, (double)sizes.bytes, sizes.programs);
     return (TogetherChoice){1, sizes.axis, warps};
 }
 

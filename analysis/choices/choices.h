@@ -27,6 +27,8 @@ typedef struct SlicesRule {
 int64_t choose_slices(SlicesRule rule, double programs, double others, double largest);
 /// `_warps`: for a tile of so many elements, and so many bytes of an element of each that is loaded at once.
 int choose_warps(double elements, double bytes);
+/// The same of so many programs: where these are few, a thread has one element.
+int choose_warps_of(double elements, double bytes, int64_t programs);
 /// `_byte_warps`: where single bytes are loaded beside elements of up to `widest` bytes; `warps`: that the launch has without.
 int choose_byte_warps(double elements, int narrowest, int widest, int warps);
 /// A block that rows are walked in: as much of one as so many warps hold, with so many bytes of all tensors a thread, each of which loads so

@@ -9,11 +9,17 @@ static bool is_zero(const Value *value) {
     return value_is_number(value, &number) && number == 0;
 }
 
-/// Whether a condition is that two floats are equal.
+static bool is_found_by_loop(const Value *value) {
+    return value->op && op_is_loop(value->op->code) && value->type.rank;
+}
+
+/// Whether a condition is that two floats are equal, or that a number is the one that a loop has found in the lane.
 static bool is_rare(const Value *condition) {
     const Op *op = condition->op;
-    return op && op->code == OP_EQ && dtype_is_float(op->operands[0]->type.element) &&
-           dtype_is_float(op->operands[1]->type.element);
+    if (!op || op->code != OP_EQ) return false;
+    bool are_floats = dtype_is_float(op->operands[0]->type.element) &&
+                      dtype_is_float(op->operands[1]->type.element);
+    return are_floats || is_found_by_loop(op->operands[0]) || is_found_by_loop(op->operands[1]);
 }
 
 static bool visit_atomic(void *context, Op *op) {

@@ -27,10 +27,11 @@ static const Value *given_by(const Differentiation *state, const Op *store) {
     return adds || !is_running ? value : NULL;
 }
 
-static bool is_loaded(const Value *value) {
+/// Whether a number comes from memory, or is what a loop found: the place of the largest element.
+static bool is_of_data(const Value *value) {
     while (value->op && (value->op->code == OP_CAST || op_has(value->op->code, TRAIT_LAYOUT)))
         value = value->op->operands[0];
-    return value->op && value->op->code == OP_LOAD;
+    return value->op && (value->op->code == OP_LOAD || op_is_loop(value->op->code));
 }
 
 /// Whether a condition compares whole numbers: the bound of an index, and nothing that the data decide. A number from memory may be
@@ -45,7 +46,7 @@ static bool is_bound(const Condition *condition) {
         !dtype_is_integer(test->operands[1]->type.element))
         return false;
     bool is_equality = test->code == OP_EQ || test->code == OP_NE;
-    return !is_equality || !(is_loaded(test->operands[0]) || is_loaded(test->operands[1]));
+    return !is_equality || !(is_of_data(test->operands[0]) || is_of_data(test->operands[1]));
 }
 
 /// The condition as a mask of the elements that it leaves in; NULL where it cannot be written in front of the store.

@@ -496,6 +496,18 @@ static Value *count_to(Ordering *ordering, Builder *b) {
     return elements;
 }
 
+static bool is_first(const Poly *low) {
+    int64_t one;
+    return poly_is_constant(low, &one) && one == 1;
+}
+
+/// Whether a lane adds up elements that follow each other.
+static bool reads_apart(const Ordering *ordering) {
+    bool does = ordering->places[0].repeat && is_first(ordering->places[0].low);
+    for (int i = 0; i < ordering->idle_count; i++) does |= is_first(ordering->idle[i].low);
+    return does && !ordering->is_windowed;
+}
+
 static void reorder(Ordering *ordering) {
     if (ordering->is_windowed) windows_take_turns(ordering);
     Function *function = ordering->state->backward;
@@ -507,8 +519,10 @@ static void reorder(Ordering *ordering) {
     AlikeLoads alike = {.ordering = ordering};
     find_alike(&alike);
     Value *elements = count_to(ordering, &b);
-    ordering->state->parts.ordered = (OrderedSizes){
-        .elements = value_poly(ordering->arena, elements), .lanes = ordering->number->type.dims[0]};
+    ordering->state->parts.ordered =
+        (OrderedSizes){.elements = value_poly(ordering->arena, elements),
+                       .lanes = ordering->number->type.dims[0],
+                       .reads_apart = reads_apart(ordering)};
     Op *loop = open_loop(ordering, &b, elements);
     if (!ordering->sums) move_behind(ordering, loop, loop->regions[0]);
     Region *body = loop->regions[0];

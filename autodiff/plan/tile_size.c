@@ -133,6 +133,11 @@ static bool is_run_tile(const Function *backward, const BackwardLaunch *launch,
     return count == 2 && product->atom_count == 2 && product->coefficient == 1;
 }
 
+void tile_size_read_apart(Arena *arena, BackwardLaunch *launch) {
+    enum { AS_MANY = 16 };
+    if (launch->tile) launch->tile = arena_printf(arena, "%d * %s", AS_MANY, launch->tile);
+}
+
 void tile_size_describe(Arena *arena, const Function *backward, BackwardLaunch *launch) {
     TileSizes tiles = {.arena = arena};
     region_walk(backward->body, visit_tile, &tiles);

@@ -6,5 +6,8 @@
 
 /// Fills `tile` and `loaded` of the launch, whose arguments are in the order of the parameters of `backward`.
 void tile_size_describe(Arena *arena, const Function *backward, BackwardLaunch *launch);
+/// Of lanes that read several elements each, which follow each other: a thread of a large tile has many lanes side by side, so that threads
+/// go through memory in large steps. So the tile counts as 16 times as large, and a thread has two lanes. Measured in docs/gpu.md.
+void tile_size_read_apart(Arena *arena, BackwardLaunch *launch);
 
 #endif

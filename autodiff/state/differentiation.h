@@ -168,7 +168,8 @@ typedef struct SweepState {
     AdjointFrame *frame;
     LIST(Accumulation) accumulations;
     LIST(RunningStep) running_steps;
-    Map extremes;  // steps of running maxima (extremes.h) -> which operand is carried, and 1
+    Map extremes;       // steps of running maxima (extremes.h) -> ExtremeStep
+    Map extreme_loops;  // what loops carry that is one
 } SweepState;
 
 /// Of a kernel whose tiles number elements (flat_kernel.h): lanes of a tile, elements of an owner that follow each other, and owners.
@@ -184,6 +185,8 @@ typedef struct FlatSizes {
 /// Of a kernel whose lanes are a gradient's, in its order (in_order.h): elements, and lanes of a tile.
 typedef struct OrderedSizes {
     const Poly *elements, *lanes;  // NULL: it is none
+    bool
+        reads_apart;  // a lane reads several elements that follow each other, and the next lane those behind
 } OrderedSizes;
 
 /// A condition on a constexpr parameter: `if FLAG:`, or `if KIND == "value":`.

@@ -643,7 +643,6 @@ static void sweep_region(Differentiation *state, const Region *region) {
 void adjoint_sweep(Differentiation *state) {
     AdjointFrame frame;
     state->sweep.frame = NULL;
-    state->sweep.extremes = map_new(state->arena);
     frame_push(state, &frame);
     state->builder = (Builder){.function = state->backward, .region = state->backward->body};
     recompute_region(state, state->primal->body);

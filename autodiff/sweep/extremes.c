@@ -1,7 +1,11 @@
 // A loop that carries a running maximum in; whether its last value is all that the adjoint needs, and the adjoint of a step, out.
+// Where it can, the loop finds the number of the iteration that has it, too: then no element is loaded again to be compared.
 #include "autodiff/sweep/extremes.h"
 
 #include "analysis/build/build.h"
+#include "analysis/ir/loops.h"
+#include "autodiff/primal/activity.h"
+#include "autodiff/rewrite/rewrite.h"
 #include "autodiff/sweep/adjoint.h"
 
 enum {
@@ -46,10 +50,22 @@ static bool visit_use(void *context, Op *op) {
     return use->count < 2;
 }
 
+/// A step of a running extreme.
+typedef struct ExtremeStep {
+    int carried;  // which operand is what the loop carries
+    Value *place,
+        *number;  // of the primal: the number of the iteration that has the extreme, -1 for none, and that of this one; or NULL
+} ExtremeStep;
+
 typedef struct ExtremeChain {
     Differentiation *state;
     OpCode code;  // OP_UNDEFINED: none yet
     bool notes;
+    Op *loops[LOOPS_MOST_NESTED];  // from outside, with the carried value's index in each
+    int indices[LOOPS_MOST_NESTED];
+    int loop_count;
+    Op *step;  // the last one
+    int step_count;
 } ExtremeChain;
 
 enum { FOR_BOUNDS = 3 };  // operands of a loop over a range, in front of what it carries
@@ -57,10 +73,12 @@ enum { FOR_BOUNDS = 3 };  // operands of a loop over a range, in front of what i
 static bool is_over_range(const Op *op) { return op->code == OP_FOR || op->code == OP_STATIC_FOR; }
 
 /// Follows what a loop carries from its body's argument to what is carried on.
-static bool follow(ExtremeChain *chain, const Op *loop, int index, int depth) {
+static bool follow(ExtremeChain *chain, Op *loop, int index, int depth) {
     const Region *body = loop->regions[0];
     const Value *value = body->arguments[1 + index];
-    if (depth > MOST_DEEP) return false;
+    if (depth > MOST_DEEP || chain->loop_count == LOOPS_MOST_NESTED) return false;
+    chain->indices[chain->loop_count] = index;
+    chain->loops[chain->loop_count++] = loop;
     for (int steps = 0; steps < MOST_DEEP; steps++) {
         OnlyUse use = {.value = value};
         region_walk(body, visit_use, &use);
@@ -77,32 +95,146 @@ static bool follow(ExtremeChain *chain, const Op *loop, int index, int depth) {
                       use.operand < 2 && is_exact(use.op->operands[1 - use.operand], 0);
         if (!is_one) return false;
         chain->code = use.op->code;
-        if (chain->notes)
-            map_set_pointer(&chain->state->sweep.extremes, use.op,
-                            (void *)(intptr_t)(1 + use.operand));
+        chain->step = use.op;
+        chain->step_count++;
+        if (chain->notes) {
+            ExtremeStep *step = ARENA_NEW(chain->state->arena, ExtremeStep);
+            step->carried = use.operand;
+            map_set_pointer(&chain->state->sweep.extremes, use.op, step);
+        }
         value = use.op->results[0];
     }
     return false;
 }
 
-bool loop_finds_extreme(Differentiation *state, const Op *loop, int index) {
-    ExtremeChain chain = {.state = state, .code = OP_UNDEFINED};
-    if (!is_over_range(loop) || !follow(&chain, loop, index, 0) || chain.code == OP_UNDEFINED)
-        return false;
-    chain.notes = true;
-    return follow(&chain, loop, index, 0);
+/* ---- where it is ---- */
+
+/// The number of an iteration of all loops of a chain, from 0 on, at the builder's place in the innermost; NULL where that is not known.
+static Value *iteration_number(const ExtremeChain *chain, Builder *b) {
+    Value *number = NULL;
+    for (int i = 0; i < chain->loop_count; i++) {
+        const Op *loop = chain->loops[i];
+        int64_t lower, step;
+        bool is_plain = value_is_int(loop->operands[0], &lower) && lower == 0 &&
+                        value_is_int(loop->operands[2], &step) && step == 1;
+        bool is_blocks = i == 0 && chain->loop_count == 1 &&
+                         value_is_int(loop->operands[0], &lower) && lower == 0 &&
+                         loop->operands[2]->type.is_constexpr && !loop->operands[2]->constant;
+        if (!is_plain && !is_blocks) return NULL;
+        if (i && region_defines(chain->loops[0]->regions[0], loop->operands[1])) return NULL;
+        Value *variable = loop->regions[0]->arguments[0];
+        if (number)
+            number = build_binary(b, OP_ADD, build_binary(b, OP_MUL, number, loop->operands[1]),
+                                  variable);
+        else
+            number = variable;
+    }
+    return number;
+}
+
+/// Has the loops carry one value more, which begins as `first`; the argument in the innermost, and the outermost loop's result.
+static Value *carry(const ExtremeChain *chain, Value *first, Value **result) {
+    Function *function = chain->state->primal;
+    Value *value = first;
+    for (int i = 0; i < chain->loop_count; i++) {
+        Op *loop = chain->loops[i];
+        op_append_operand(function, loop, value);
+        Value *after = op_append_result(function, loop, first->type);
+        after->name = "place";
+        if (i)
+            op_append_operand(function, region_terminator(chain->loops[i - 1]->regions[0]), after);
+        else
+            *result = after;
+        value = region_add_argument(function, loop->regions[0], first->type, "place");
+    }
+    return value;
+}
+
+/// Has the loops find the place, too: `where((x > best) | ((x == best) & (place < 0)), number, place)`. One of several that are equal is the first.
+static void find_place(const ExtremeChain *chain) {
+    Function *function = chain->state->primal;
+    Op *outer = chain->loops[0], *step = chain->step;
+    const Op *inner = chain->loops[chain->loop_count - 1];
+    ExtremeStep *noted = map_get_pointer(&chain->state->sweep.extremes, step);
+    Value *first = outer->operands[FOR_BOUNDS + chain->indices[0]];
+    if (chain->step_count != 1 || step->parent != inner->regions[0] ||
+        (step->operand_count > 2 && step->operands[2]) || !step->results[0]->type.rank ||
+        value_is_active(chain->state, first))
+        return;
+    Builder front = {.function = function,
+                     .region = outer->parent,
+                     .before = outer,
+                     .range = outer->range},
+            b = {
+                .function = function, .region = step->parent, .before = step, .range = step->range};
+    Value *number = iteration_number(chain, &b), *shape = build_shape(&front, first->type);
+    if (!number || !shape || !type_equal(first->type, step->results[0]->type)) return;
+    Value *none = build_ternary(&front, OP_FULL, shape, build_int(&front, -1),
+                                build_dtype(&front, dtype_of(DTYPE_INT32)));
+    Value *place = carry(chain, none, &noted->place);
+    Value *best = step->operands[noted->carried], *element = step->operands[1 - noted->carried];
+    OpCode beyond = step->code == OP_MAXIMUM ? OP_GT : OP_LT;
+    Value *is_first = build_binary(&b, OP_AND, build_binary(&b, OP_EQ, element, best),
+                                   build_binary(&b, OP_LT, place, build_int(&b, 0)));
+    Value *is_it = build_binary(&b, OP_OR, build_binary(&b, beyond, element, best), is_first);
+    Value *next = build_ternary(&b, OP_WHERE, is_it, number, place);
+    next->name = "place";
+    op_append_operand(function, region_terminator(inner->regions[0]), next);
+    noted->number = number;
+}
+
+static void note_loops(const ExtremeChain *chain) {
+    for (int i = 0; i < chain->loop_count; i++)
+        map_set_pointer(&chain->state->sweep.extreme_loops,
+                        chain->loops[i]->results[chain->indices[i]], chain->step);
+}
+
+static bool visit_loop(void *context, Op *op) {
+    Differentiation *state = context;
+    int count = op->result_count;
+    if (!is_over_range(op)) return true;
+    const Carried *carried = loop_classify(state->arena, op);
+    for (int i = 0; i < count; i++) {
+        ExtremeChain chain = {.state = state, .code = OP_UNDEFINED};
+        bool is_other = !value_is_active(state, op->results[i]) ||
+                        map_has_pointer(&state->sweep.extreme_loops, op->results[i]) ||
+                        (carried && shift_invariant_is_settled(state, op, carried, i));
+        if (is_other || !follow(&chain, op, i, 0) || chain.code == OP_UNDEFINED) continue;
+        ExtremeChain again = {.state = state, .code = OP_UNDEFINED, .notes = true};
+        follow(&again, op, i, 0);
+        note_loops(&again);
+        find_place(&again);
+    }
+    return true;
+}
+
+void extremes_find(Differentiation *state) {
+    state->sweep.extremes = map_new(state->arena);
+    state->sweep.extreme_loops = map_new(state->arena);
+    region_walk(state->primal->body, visit_loop, state);
+}
+
+bool loop_finds_extreme(const Differentiation *state, const Op *loop, int index) {
+    return map_has_pointer(&state->sweep.extreme_loops, loop->results[index]);
 }
 
 bool running_extreme_rule(Differentiation *state, const Op *op, Value *gradient) {
-    void *noted = map_get_pointer(&state->sweep.extremes, op);
-    if (!noted || !gradient) return false;
-    int carried = (int)(intptr_t)noted - 1;
+    const ExtremeStep *step = map_get_pointer(&state->sweep.extremes, op);
+    if (!step || !gradient) return false;
+    int carried = step->carried;
     Builder *b = &state->builder;
-    Value *last = recomputed(state, op->operands[carried]),
-          *element = recomputed(state, op->operands[1 - carried]);
-    Value *is_it = build_binary(b, OP_EQ, element, last), *zero = build_float(b, 0.0);
+    Value *zero = build_float(b, 0.0), *is_it, *rest = gradient;
+    if (step->number) {
+        is_it =
+            build_binary(b, OP_EQ, recomputed(state, step->place), recomputed(state, step->number));
+    } else {
+        Value *last = recomputed(state, op->operands[carried]),
+              *element = recomputed(state, op->operands[1 - carried]);
+        is_it = build_binary(b, OP_EQ, element, last);
+        rest = build_ternary(b, OP_WHERE, is_it, zero, gradient);
+    }
     adjoint_add(state, op->operands[1 - carried],
                 build_ternary(b, OP_WHERE, is_it, gradient, zero));
-    adjoint_add(state, op->operands[carried], build_ternary(b, OP_WHERE, is_it, zero, gradient));
+    adjoint_add(state, op->operands[carried], rest);
     return true;
 }

@@ -4,11 +4,13 @@
 
 #include "autodiff/state/differentiation.h"
 
-/// Whether a loop does nothing with what it carries at `index` but to take the larger (or the smaller) of it and elements that are loaded, one
-/// after the other: in loops within it as well. Then the element that is equal to the last value has its gradient, and no state
-/// of an iteration is needed. Elements are compared with what another loop found, so nothing may be computed of them that rounds.
-/// Notes the operations that do so for running_extreme_rule.
-bool loop_finds_extreme(Differentiation *state, const Op *loop, int index);
+/// Finds loops that do nothing with a value that they carry but to take the larger (or the smaller) of it and elements that are loaded, one
+/// after the other: in loops within them as well. Then the element that is equal to the last value has its gradient, and no state of an
+/// iteration is needed. Elements are compared with what another loop found, so nothing may be computed of them that rounds. Where it can,
+/// has the loops carry the number of the first iteration with the extreme, too: no element is loaded again then.
+void extremes_find(Differentiation *state);
+/// Whether what the loop carries at `index` is such a value.
+bool loop_finds_extreme(const Differentiation *state, const Op *loop, int index);
 /// The rule of such an operation: an element that is the last value takes the gradient, which is otherwise handed on to those before.
 /// False where it is none of these.
 bool running_extreme_rule(Differentiation *state, const Op *op, Value *gradient);

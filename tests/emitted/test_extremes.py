@@ -35,13 +35,13 @@ def run(x):
     return y
 """
 LARGEST = {"first": "-float('inf')", "term": "", "best": "tl.maximum(best, x)", "last": ""}
-# What a person would write: the largest is found, and the element that it is has the gradient.
+# What a person would write: the largest and its place are found, and nothing is loaded again.
 KERNEL = """
-        inside = x == best
-        dx = tl.where(inside, dbest, 0.0)
-        tl.store(dx_ptr + x_offset + n, dx, mask=mask)
-        dbest = tl.where(inside, 0.0, dbest)
+    for m in range(M):
+        dx = tl.where(place == m, dbest, 0.0)
+        tl.store(dx_ptr + (offset + m) * N + n, dx, mask=mask)
 """
+FIND = "next_place = tl.where((x {beyond} best) | (x == best) & (place < 0), m, place)"
 
 
 @pytest.mark.parametrize("is_least", [False, True])
@@ -57,6 +57,7 @@ def test_an_extreme_of_a_loop(is_least: bool, tmp_path: Path, interpreter: Worke
     )
     assert "tape" not in text
     assert KERNEL.strip("\n") in text
+    assert FIND.format(beyond="<" if is_least else ">") in text
     random = np.random.default_rng(7)
     x = random.permutation(2 * 5 * 6).reshape(2, 5, 6).astype(float)
     upstream = random.uniform(-1, 1, (2, 6))
@@ -77,7 +78,20 @@ def test_one_of_several_that_are_largest_has_the_gradient(
     found = call_function(
         text, "run", [x], wrt=[0], grad_outputs=[upstream], worker=interpreter
     ).gradients
-    np.testing.assert_allclose(found[0].sum(1), upstream, rtol=1e-6)
+    np.testing.assert_allclose(found[0][:, 0], upstream, rtol=1e-6)
+    np.testing.assert_array_equal(found[0][:, 1:], 0)
+
+
+@pytest.mark.parametrize("first, share", [(0.0, 0), (-2.0, 1)])
+def test_what_the_loop_begins_with_may_be_larger(
+    first: float, share: int, tmp_path: Path, interpreter: Worker
+) -> None:
+    text = proved_module(tmp_path, HEAD.format(**{**LARGEST, "first": str(first)}))
+    x, upstream = np.full((2, 5, 6), -1.0), np.ones((2, 6))
+    found = call_function(
+        text, "run", [x], wrt=[0], grad_outputs=[upstream], worker=interpreter
+    ).gradients
+    np.testing.assert_array_equal(found[0].sum(1), share * upstream)
 
 
 STATES = {
@@ -130,11 +144,12 @@ def run(x, K, S):
 
 
 def test_loops_within_loops_find_one_extreme(tmp_path: Path, interpreter: Worker) -> None:
-    """A window is gone through twice, whatever its size is: once for the largest, once for the gradient."""
+    """A window is gone through once, and what its place says is added once, whatever its size is."""
     text = proved_module(tmp_path, POOL)
     kernel = text[text.index("def k_backward") : text.index("class ")]
-    assert kernel.count("static_range(K)") == 4
-    assert re.search(r"tl\.atomic_add\(.*, dbest, mask=.* & inside", kernel)  # of nine elements one
+    assert kernel.count("static_range(K)") == 2
+    assert "kh_1 = place // K\n    kw_1 = place - kh_1 * K\n" in kernel
+    assert re.search(r"\n    tl\.atomic_add\(.*, dbest, mask=", kernel)
     random = np.random.default_rng(7)
     x = random.permutation(2 * 7 * 7).reshape(2, 7, 7).astype(float)
     upstream, want = random.uniform(-1, 1, (2, 3, 3)), np.zeros((2, 7, 7))

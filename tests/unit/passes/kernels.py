@@ -322,3 +322,29 @@ def rows_in_three_loops(x, w, y, n, eps, B: tl.constexpr):
         v = tl.load(x + row * n + at, mask=at < n, other=0.0)
         u = tl.load(w + at, mask=at < n, other=0.0)
         tl.store(y + row * n + at, (v - mean) * scale * u, mask=at < n)
+
+
+@triton.jit
+def largest_of_windows(x, y, H, W, OH, OW, n, K: tl.constexpr, S: tl.constexpr, B: tl.constexpr):
+    """The place of the largest element is found with it, and tells which tap has the gradient."""
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    column = i % OW
+    row = i // OW % OH
+    plane = i // (OW * OH)
+    best = tl.full([B], -float("inf"), tl.float32)
+    for kh in tl.static_range(K):
+        for kw in tl.static_range(K):
+            h, w = row * S + kh, column * S + kw
+            ok = (i < n) & (h < H) & (w < W)
+            v = tl.load(x + (plane * H + h) * W + w, mask=ok, other=-float("inf"))
+            best = tl.maximum(best, v)
+    tl.store(y + i, best, mask=i < n)
+
+
+def run_largest_of_windows(x):
+    N, H, W = x.shape
+    OH, OW = (H - 3) // 2 + 1, (W - 3) // 2 + 1
+    y = torch.empty(N, OH, OW, dtype=x.dtype, device=x.device)
+    n = y.numel()
+    largest_of_windows[(triton.cdiv(n, 8),)](x, y, H, W, OH, OW, n, K=3, S=2, B=8)
+    return y

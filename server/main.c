@@ -13,9 +13,10 @@
 static void say_evaluated(const LaunchSite *site, const HostPolicy *policy) {
     Arena *arena = arena_new();
     const char *path = text_visible(arena, site->range.source->path);
-    say("evaluated: %s:%d %.*s seed=%llu variant=%d blocks=%d sizes=%d", path,
+    const char *turned = policy->turned ? arena_printf(arena, " turned=%d", policy->turned) : "";
+    say("evaluated: %s:%d %.*s seed=%llu variant=%d blocks=%d sizes=%d%s", path,
         range_line(site->range), STR_ARGS(site->kernel->name), (unsigned long long)policy->seed,
-        policy->variant, policy->divide_blocks ? 2 : policy->keep_blocks, policy->sizes);
+        policy->variant, policy->divide_blocks ? 2 : policy->keep_blocks, policy->sizes, turned);
     arena_free(arena);
 }
 

@@ -146,6 +146,8 @@ class Problem:
                 result[name] = False
             elif "programs" in use:
                 result[name] = (*self.specification.grid, 1, 1)[use["programs"]]
+            elif "described" in use:
+                result[name] = 0  # through pointers
             elif "together" in use or "parts_of" in use:
                 result[name] = 1
             elif "run_tile" in use:  # a few runs, and a part of most

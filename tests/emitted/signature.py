@@ -47,6 +47,8 @@ def signature(
             constants[name] = 4
         elif "parts_of" in use:
             constants[name] = 1
+        elif "described" in use:
+            constants[name] = True
         elif "programs" in use or "steps" in use:
             types[name] = "i32"
         elif "gradient" in use and isinstance(value, float):  # of a scalar: the programs' sums

@@ -106,6 +106,17 @@ def digits_of_an_index(name: str, n: int) -> str:
     return kernel(name, lines, "s0, s1, s2")
 
 
+def digits_of_an_id(name: str, n: int) -> str:
+    """An id that numbers so many things, of which every second one shares what it loads."""
+    lines = ["rest = tl.program_id(0)", "place = 0"]
+    for k in range(n):
+        lines += [f"d{k} = rest % s{k % 3}", f"rest //= s{k % 3}"]
+        lines += [f"place = place * s{k % 3} + d{k}"] if k % 2 == 0 else []
+    lines += ["o = tl.arange(0, B)", "x = tl.load(x_ptr + place * B + o)"]
+    lines += ["tl.store(y_ptr + tl.program_id(0) * B + o, x * x)"]
+    return kernel(name, lines, "s0, s1, s2")
+
+
 def ends_of_digits(name: str, n: int) -> str:
     """Digits that begin and end at places of their own."""
     digits = " + ".join(f"o // {2 * k + 1} % {2 * k + 3} * s{k % 3}" for k in range(n))
@@ -362,6 +373,7 @@ EDGES = {
     "LOOPS_MOST_NESTED": loops,
     "REGIONS_MOST_NESTED": regions,
     "ACCESS_MOST_AXES": access_axes,
+    "TILE_MOST_DIGITS": digits_of_an_id,
     "ADDRESS_MOST_MOVERS": movers,
     "ADDRESS_MOST_WRAPS": wraps,
     "ADDRESS_MOST_DIGITS": digits_of_an_index,

@@ -311,7 +311,8 @@ static const char *described_text(Arena *arena, const LaunchPlan *plan,
                *strides = had_tuple(arena, plan, asked->strides, asked->stride_count),
                *ones = had_tuple(arena, plan, asked->ones, asked->one_count),
                *rows = had_tuple(arena, plan, asked->rows, asked->row_count);
-    if (!tensors || !strides || !ones || !rows) return NULL;
+    // of two variants below a flag nobody has asked for both
+    if (!asked->tensor_count || !tensors || !strides || !ones || !rows) return NULL;
     Buffer out = buffer_new(arena);
     buffer_printf(&out, "_are_described(%s, %s", tensors, strides);
     if (asked->row_count) buffer_printf(&out, ", rows=%s", rows);

@@ -168,3 +168,12 @@ def test_who_asks_nothing_has_no_descriptors() -> None:
     for wrapper in ("none", "triton_op"):
         run = tad("--backward", "--no-proof", "--wrapper", wrapper, ATTENTION)
         assert run.returncode == 0 and "DESCRIBED" not in run.stdout
+
+
+def test_variants_below_a_flag_ask_nothing(tmp_path: Path) -> None:
+    """Each has tiles of its own: the launch says nothing of them, and they come through pointers."""
+    path = tmp_path / "kinds.py"
+    path.write_text((ROOT / "tests/oracle/cases/attention_by_kind.py").read_text())
+    run = tad("--backward", "--no-proof", path)
+    assert run.returncode == 0
+    assert "if DESCRIBED:" in run.stdout and "_are_described" not in run.stdout

@@ -168,13 +168,13 @@ void verdict_take(Gradcheck *check, const PlanConfiguration *configuration, cons
     // Values made up for the kernel alone that its derivative is not made for say nothing either, nor do rows that reach into each
     // other, as those of the file's launches do not.
     bool overlaps = result->is_contradicted && result->stores_twice && check->is_launch_clean;
-    bool is_unfit = configuration->origin == SPEC_KERNEL &&
-                    (result->cause == CHECK_CAUSE_NOT_FINITE ||
-                     result->cause == CHECK_CAUSE_ROUNDING || overlaps);
+    bool is_unfit =
+        configuration->origin == SPEC_KERNEL && (result->cause == CHECK_CAUSE_NOT_FINITE ||
+                                                 result->cause == CHECK_CAUSE_ROUNDING || overlaps);
     // So it is with further sizes of a launch: fewer rows and columns than one tile has, which no mask ends.
-    bool is_beyond = result->status == CHECK_UNPROVED &&
-                     (is_unfit || (configuration->origin == SPEC_LAUNCHER &&
-                                   configuration->is_extra && overlaps));
+    bool is_beyond =
+        result->status == CHECK_UNPROVED && (is_unfit || (configuration->origin == SPEC_LAUNCHER &&
+                                                          configuration->is_extra && overlaps));
     if (is_beyond) {
         verdict_lose(check, configuration, result->reason, result);
         return;

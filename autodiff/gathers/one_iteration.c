@@ -94,11 +94,9 @@ static Value *in_iteration(LoneAddition *lone, Builder *b, Value *value) {
     if (!op || op->result_count != 1 || op->operand_count > OPERATION_MOST_OPERANDS ||
         op->keyword_count || (!is_load && !op_is_by_element(op)))
         return NULL;
-    bool is_other = false;
     for (int i = 0; i < op->operand_count; i++) {
         operands[i] = in_iteration(lone, b, op->operands[i]);
         if (op->operands[i] && !operands[i]) return NULL;
-        is_other |= operands[i] != op->operands[i];
     }
     Value *copy = build(b, op->code, operands, op->operand_count);
     Type own = value->type;

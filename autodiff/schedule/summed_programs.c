@@ -134,8 +134,8 @@ static Value *product_of(Builder *b, const DigitNumbers *digits, int first, int 
 static bool find_groups(const ReductionPlan *plan, int grid, DigitNumbers *digits) {
     for (int digit = plan->orders->axes[grid].digit_count - 1; digit >= 0; digit--) {
         if (!plan->summed[summed_axis(grid, digit)]) continue;
-        DigitGroup *group = &digits->groups[digits->group_count - 1];
-        if (digits->group_count && group->first == digit + 1) {
+        DigitGroup *group = digits->group_count ? &digits->groups[digits->group_count - 1] : NULL;
+        if (group && group->first == digit + 1) {
             group->first = digit;
             continue;
         }

@@ -263,6 +263,14 @@ static void roles_of_given(Roles *roles, const Op *op) {
             role_add(roles, op->operands[i], ROLE_FLOAT | ROLE_REAL);
 }
 
+static void roles_of_where(Roles *roles, const Op *op, int role) {
+    role_add(roles, op->operands[0], ROLE_INT);
+    for (int i = 1; i < 3 && i < op->operand_count; i++) role_add(roles, op->operands[i], role);
+    if (op->operand_count <= 2) return;
+    if (value_is_of_floats(op->operands[1])) role_add(roles, op->operands[2], ROLE_FLOAT);
+    if (value_is_of_floats(op->operands[2])) role_add(roles, op->operands[1], ROLE_FLOAT);
+}
+
 static bool visit_roles(void *context, Op *op) {
     Roles *roles = context;
     int role = op->result_count ? role_of(roles, op->results[0]) : 0;
@@ -337,14 +345,7 @@ static bool visit_roles(void *context, Op *op) {
     case OP_LE:
     case OP_GT:
     case OP_GE: roles_of_comparison(roles, op); return true;
-    case OP_WHERE:
-        role_add(roles, op->operands[0], ROLE_INT);
-        for (int i = 1; i < 3 && i < op->operand_count; i++) role_add(roles, op->operands[i], role);
-        if (op->operand_count > 2) {
-            if (value_is_of_floats(op->operands[1])) role_add(roles, op->operands[2], ROLE_FLOAT);
-            if (value_is_of_floats(op->operands[2])) role_add(roles, op->operands[1], ROLE_FLOAT);
-        }
-        return true;
+    case OP_WHERE: roles_of_where(roles, op, role); return true;
     case OP_DTYPE_QUESTION: role_add(roles, op->operands[0], ROLE_DTYPE); return true;
     case OP_CAST: roles_of_cast(roles, op, role); return true;
     case OP_FULL: roles_of_full(roles, op); break;

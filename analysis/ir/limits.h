@@ -120,8 +120,8 @@ enum {
     /// Every kernel has so many, which do for most: how many kernels there are is bounded by the text's size, 10 MB.
     KERNEL_FEWEST_STEPS = 16 << 10,
     /// Those of one derivation, which copies, walks and emits the kernel several times over: the largest kernel in use takes
-    /// forty million, 5 s. Beyond: one kernel in the forward's schedule, with as many; beyond that, too, a refusal (limit-reached).
-    DERIVATION_MOST_STEPS = 48 << 20,
+    /// twenty million, 2 s. Beyond: one kernel in the forward's schedule, with as many; beyond that, too, a refusal (limit-reached).
+    DERIVATION_MOST_STEPS = 32 << 20,
     /// Those of a request on a finished snapshot (hover, completion, tokens): to highlight a name in 20,000 lines takes a million.
     /// All of them are 1 s. Beyond: the request fails and says so.
     REQUEST_MOST_STEPS = 8 << 20,

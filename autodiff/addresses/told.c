@@ -283,12 +283,28 @@ static const Poly *rows_of_tile(const Rows *rows) {
     return rows->lane < type.rank ? type.dims[rows->lane] : NULL;
 }
 
-enum { MOST_EXTREMES = 6 };  // numbers that are put at an end of their range, one after the other
+enum { MOST_LOWER = 32 };  // numbers that are looked at in place of one. Beyond: it may be below 1
+
+/// Numbers that a number is at least.
+typedef struct LowerNumbers {
+    const RowSearch *search;
+    LIST(const Poly *) tried;
+} LowerNumbers;
+
+static bool is_tried(const LowerNumbers *lower, const Poly *poly) {
+    for (LIST_EACH(int, i, lower->tried))
+        if (poly_equal(lower->tried.items[i], poly)) return true;
+    return lower->tried.count == MOST_LOWER;
+}
 
 /// Whether a number is at least 1 where `op` is reached: with variables of loops around it at the end of their range where it is least, and
 /// `a` for `min(a, b)` that is taken away.
-static bool is_at_least_one(const RowSearch *search, const Poly *poly, int depth) {
+static bool lower_is_at_least_one(LowerNumbers *lower, const Poly *poly) {
+    const RowSearch *search = lower->search;
     Arena *arena = search->arena;
+    if (is_tried(lower, poly))
+        return false;  // in whatever order its numbers were put at their ends
+    LIST_PUSH(arena, &lower->tried, poly);
     if (poly_is_size(arena, poly)) return true;
     for (LIST_EACH(int, i, search->limits)) {
         const Limit *limit = &search->limits.items[i];
@@ -298,7 +314,7 @@ static bool is_at_least_one(const RowSearch *search, const Poly *poly, int depth
         if (is_number && poly_is_size(arena, poly_add(arena, more, poly_constant(arena, 1))))
             return true;
     }
-    for (int t = 0; t < poly->count && depth < MOST_EXTREMES; t++)
+    for (int t = 0; t < poly->count; t++)
         for (int a = 0; a < poly->terms[t].atom_count; a++) {
             Value *atom = poly->terms[t].atoms[a];
             const Poly *factor, *rest, *ends[2] = {NULL, NULL};
@@ -323,10 +339,15 @@ static bool is_at_least_one(const RowSearch *search, const Poly *poly, int depth
             for (int k = 0; k < 2; k++) {
                 const Poly *less =
                     ends[k] ? poly_add(arena, rest, poly_multiply(arena, factor, ends[k])) : NULL;
-                if (less && is_at_least_one(search, less, depth + 1)) return true;
+                if (less && lower_is_at_least_one(lower, less)) return true;
             }
         }
     return false;
+}
+
+static bool is_at_least_one(const RowSearch *search, const Poly *poly) {
+    LowerNumbers lower = {.search = search};
+    return lower_is_at_least_one(&lower, poly);
 }
 
 /// Whether the limit holds for the one row that `op` touches, in the first of the columns.
@@ -334,9 +355,8 @@ static bool limit_holds_within(const RowSearch *search, const Limit *limit) {
     Arena *arena = search->arena;
     const Poly *base = at_first(search, limit->base);
     const Poly *step = limit->lane[search->stored.lane];
-    return base &&
-           is_at_least_one(search,
-                           poly_add(arena, base, poly_multiply(arena, step, search->within)), 0);
+    return base && is_at_least_one(
+                       search, poly_add(arena, base, poly_multiply(arena, step, search->within)));
 }
 
 /// Whether the limit holds for each row that `op` touches, in the first of the columns.
@@ -367,8 +387,8 @@ static bool stores_rows(const RowSearch *search) {
         if (!limit_holds(search, &limits.items[i])) return false;
     if (search->within) {
         const Poly *one = poly_constant(search->arena, 1), *rows = rows_of_tile(&search->stored);
-        return rows && is_at_least_one(search, poly_add(search->arena, search->within, one), 0) &&
-               is_at_least_one(search, poly_subtract(search->arena, rows, search->within), 0);
+        return rows && is_at_least_one(search, poly_add(search->arena, search->within, one)) &&
+               is_at_least_one(search, poly_subtract(search->arena, rows, search->within));
     }
     return search->own.lane < 0 ||
            poly_equal(rows_of_tile(&search->own), rows_of_tile(&search->stored));
@@ -475,12 +495,31 @@ static bool take_rows(const RowSearch *search, Rows *stored) {
     return true;
 }
 
+typedef enum Tells { TELLS_UNKNOWN, TELLS_NO, TELLS_YES } Tells;
+
 typedef struct UpstreamSearch {
     RowSearch *search;
     const Map *stored;
     Splits own;
+    Tells *own_tell;  // of each of these, whichever store is looked at
     const Op *found;
 } UpstreamSearch;
+
+static UpstreamSearch upstream_search(RowSearch *search, const Map *stored) {
+    UpstreamSearch stores = {.search = search, .stored = stored};
+    list_splits(search->arena, &search->access, &stores.own);
+    stores.own_tell = ARENA_ARRAY(search->arena, Tells, stores.own.count + 1);
+    return stores;
+}
+
+/// Whether the address tells programs apart by the rows that it is split in now, `own` of them.
+static bool own_rows_tell(const UpstreamSearch *stores, int own) {
+    RowSearch *search = stores->search;
+    Tells *tells = &stores->own_tell[own];
+    if (*tells == TELLS_UNKNOWN)
+        *tells = !rows_are_crossed(search) && address_tells(search) ? TELLS_YES : TELLS_NO;
+    return *tells == TELLS_YES;
+}
 
 static bool visit_store(void *context, Op *op) {
     UpstreamSearch *stores = context;
@@ -496,9 +535,7 @@ static bool visit_store(void *context, Op *op) {
             Rows rows = splits.items[k];
             if (take_rows(search, &rows)) LIST_PUSH(search->arena, &like, rows);
         }
-        if (!like.count || !find_digits(search) || rows_are_crossed(search) ||
-            !address_tells(search))
-            continue;
+        if (!like.count || !find_digits(search) || !own_rows_tell(stores, i)) continue;
         for (int k = 0; k < like.count && !stores->found; k++) {
             search->stored = like.items[k];
             if (is_told_by(search, op)) stores->found = op;
@@ -514,11 +551,14 @@ typedef struct Telling {
     const Op *store;
     const Poly *weight, *rest, *stored_weight, *stored_rest;
 } Telling;
-typedef LIST(Telling) Tellings;
+
+struct Tellings {
+    LIST(Telling) list;
+};
 
 typedef struct TellingSearch {
     UpstreamSearch stores;
-    Tellings found;
+    Tellings *found;
 } TellingSearch;
 
 /// The rest but for what moves with the loops around the access: where its columns begin.
@@ -547,34 +587,31 @@ static bool visit_telling(void *context, Op *op) {
             search->own = tellings->stores.own.items[i];
             search->stored = splits.items[k];
             if (!take_rows(search, &search->stored) || !find_digits(search) ||
-                rows_are_crossed(search) || !address_tells(search) || !is_told_by(search, op))
+                !own_rows_tell(&tellings->stores, i) || !is_told_by(search, op))
                 continue;
             Telling telling = {op, search->own.weight, rest_without_loops(search),
                                search->stored.weight, at_first(search, search->stored.rest)};
-            LIST_PUSH(search->arena, &tellings->found, telling);
+            LIST_PUSH(search->arena, &tellings->found->list, telling);
         }
     return true;
 }
 
-static Tellings tellings_of(Arena *arena, const Function *function, const Map *stored, Op *op) {
+Tellings *tellings_find(Arena *arena, const Function *function, const Map *stored, Op *op) {
     RowSearch *search = ARENA_NEW(arena, RowSearch);
     *search =
         (RowSearch){.arena = arena, .function = function, .op = op, .access = access_of(arena, op)};
-    TellingSearch tellings = {.stores = {.search = search, .stored = stored}};
-    list_splits(arena, &search->access, &tellings.stores.own);
+    TellingSearch tellings = {.stores = upstream_search(search, stored),
+                              .found = ARENA_NEW(arena, Tellings)};
     if (!tellings.stores.own.count) return tellings.found;
     find_limits(search);
     region_walk(function->body, visit_telling, &tellings);
     return tellings.found;
 }
 
-const Op *told_together_by_store(Arena *arena, const Function *function, const Map *stored, Op *a,
-                                 Op *b) {
-    const Tellings one = tellings_of(arena, function, stored, a),
-                   other = tellings_of(arena, function, stored, b);
-    for (LIST_EACH(int, i, one))
-        for (LIST_EACH(int, k, other)) {
-            const Telling *x = &one.items[i], *y = &other.items[k];
+const Op *told_together_by_store(const Tellings *a, const Tellings *b) {
+    for (LIST_EACH(int, i, a->list))
+        for (LIST_EACH(int, k, b->list)) {
+            const Telling *x = &a->list.items[i], *y = &b->list.items[k];
             if (x->store == y->store && poly_equal(x->weight, y->weight) &&
                 poly_equal(x->rest, y->rest) && poly_equal(x->stored_weight, y->stored_weight) &&
                 poly_equal(x->stored_rest, y->stored_rest))
@@ -590,9 +627,8 @@ const Op *told_by_store(Arena *arena, const Function *function, const Map *store
                         .op = op,
                         .access = access_of(arena, op),
                         .alike = alike};
-    UpstreamSearch stores = {.search = &search, .stored = stored};
     if (!access_is_alike(arena, function, op, alike)) return NULL;
-    list_splits(arena, &search.access, &stores.own);
+    UpstreamSearch stores = upstream_search(&search, stored);
     if (!stores.own.count) return NULL;
     find_limits(&search);
     region_walk(function->body, visit_store, &stores);

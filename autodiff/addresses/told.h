@@ -9,8 +9,11 @@
 /// Says nothing of iterations of one program. `alike`: programs that are taken for one; NULL: none are.
 const Op *told_by_store(Arena *arena, const Function *function, const Map *stored, Op *op,
                         const AlikePrograms *alike);
-/// The same of two accesses to one tensor: one store tells the row of either alike, so that no program has by `a` what another has by `b`.
-const Op *told_together_by_store(Arena *arena, const Function *function, const Map *stored, Op *a,
-                                 Op *b);
+/// All stores that tell which rows an access has, and how. In `arena`; for as long as the access and the stores are not changed.
+typedef struct Tellings Tellings;
+Tellings *tellings_find(Arena *arena, const Function *function, const Map *stored, Op *op);
+/// The same of two accesses to one tensor: one store tells the row of either alike, so that no program has by one what another has by the
+/// other.
+const Op *told_together_by_store(const Tellings *a, const Tellings *b);
 
 #endif

@@ -419,12 +419,34 @@ static bool are_told_by_one(Differentiation *state, const Op *told_a, const Op *
            (places_are_equal(state->arena, a, b) || loops_are_alike(state, a, b, false));
 }
 
+/// The stores that tell which rows an operation has, looked for once: each of them is held against all others of its gradient.
+typedef struct KnownTellings {
+    const Value *pointer;
+    const Tellings *tellings;
+} KnownTellings;
+
+static const Tellings *tellings_of(Differentiation *state, const Function *function,
+                                   const Map *upstreams, Op *op) {
+    KnownTellings *known = map_get_pointer(&state->stores.tellings, op);
+    if (known && known->pointer == op->operands[0]) return known->tellings;
+    known = ARENA_NEW(state->arena, KnownTellings);
+    *known = (KnownTellings){op->operands[0], tellings_find(state->arena, function, upstreams, op)};
+    map_set_pointer(&state->stores.tellings, op, known);
+    return known->tellings;
+}
+
+/// The one store that tells the rows of both, in a function with the upstream gradients of its stores; NULL: none.
+static const Op *store_of_both(Differentiation *state, const Function *function,
+                               const Map *upstreams, Op *a, Op *b) {
+    return told_together_by_store(tellings_of(state, function, upstreams, a),
+                                  tellings_of(state, function, upstreams, b));
+}
+
 bool are_told_together(Differentiation *state, const Accumulation *a, const Accumulation *b) {
     GradientSharing one = statement_sharing(state, a), other = statement_sharing(state, b);
     if (one.is_by_flags || other.is_by_flags) return false;
     return are_told_by_one(state, one.told_by[0], other.told_by[0], a->op, b->op) ||
-           told_together_by_store(state->arena, state->backward, &state->stores.upstreams, a->op,
-                                  b->op);
+           store_of_both(state, state->backward, &state->stores.upstreams, a->op, b->op);
 }
 
 /// What takes the upstream gradient of a store to a tensor that both are like; or NULL. By iterations, where there are none.
@@ -457,8 +479,7 @@ static Pair pair_in(Differentiation *state, const SharingView *view, Two *two, O
             : is_same || places_are_owned_together(state->arena, view->axes, a, b, false);
     const Op *like = is_owned ? NULL : stored_like_both(state, view, a, b, two->by_program);
     if (!is_owned && !like && two->by_program && told_a && told_b)
-        like = original(
-            view, told_together_by_store(state->arena, view->function, view->upstreams, a, b));
+        like = original(view, store_of_both(state, view->function, view->upstreams, a, b));
     if (!is_owned && !like) return PAIR_SHARED;
     if (like) two->told_by = like;
     bool apart = ops_are_exclusive(a, b) || places_are_apart(state->arena, a, b);

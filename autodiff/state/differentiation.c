@@ -28,6 +28,7 @@ Differentiation differentiation_new(Arena *arena) {
                              .stores.distinct = map_new(arena),
                              .stores.upstreams = map_new(arena),
                              .stores.told = map_new(arena),
+                             .stores.tellings = map_new(arena),
                              .stores.ends_unknown = map_new(arena),
                              .parts.part_strides = map_new(arena),
                              .parts.optional = map_new(arena)};

@@ -148,6 +148,7 @@ typedef struct StoreState {
     LIST(Value *)
     owned_upstreams;  // conditions of the backward under which one of several programs takes an upstream gradient
     Map told;  // statements that add to gradients -> which programs share their elements (sharing.c)
+    Map tellings;  // accesses that are compared with others -> the stores that tell their rows (sharing.c)
     const struct FlagCases *
         cases;  // the backward by the flags of a launch, while it is scheduled; NULL: not asked yet
     LIST(Assumption) assumptions;

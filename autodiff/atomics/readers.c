@@ -141,6 +141,14 @@ static Value *inside_of(const OtherReader *reader, Builder *b, const Value *poin
     return all;
 }
 
+Value *load_where_also(Builder *b, const Op *load, Value **operands, Value *also) {
+    Value *mask = access_mask(load) ? operands[1] : NULL;
+    bool is_float = dtype_is_float(load->results[0]->type.element);
+    if (!mask) operands[2] = is_float ? build_float(b, 0.0) : build_int(b, 0);
+    operands[1] = conditions_both(b, mask, also);
+    return build(b, OP_LOAD, operands, load->operand_count > 3 ? load->operand_count : 3);
+}
+
 /// A load for the other reader, who may be none of the launch.
 static Value *load_inside(const OtherReader *reader, Builder *b, const Op *op) {
     Value *operands[OPERATION_MOST_OPERANDS] = {0};
@@ -152,11 +160,7 @@ static Value *load_inside(const OtherReader *reader, Builder *b, const Op *op) {
     Value *inside = inside_of(reader, b, op->operands[0], &fits);
     if (!fits) return NULL;
     if (!inside) return build(b, OP_LOAD, operands, op->operand_count);
-    Value *mask = access_mask(op) ? operands[1] : NULL;
-    bool is_float = dtype_is_float(op->results[0]->type.element);
-    if (!mask) operands[2] = is_float ? build_float(b, 0.0) : build_int(b, 0);
-    operands[1] = conditions_both(b, mask, inside);
-    return build(b, OP_LOAD, operands, op->operand_count > 3 ? op->operand_count : 3);
+    return load_where_also(b, op, operands, inside);
 }
 
 /// The operands' values of the reader. False where one cannot be made; `is_other` where one is another.

@@ -49,5 +49,8 @@ Value *reader_value(OtherReader *reader, Value *value);
 Value *zeros_added(Builder *b, const Op *op);
 /// Both conditions; one of them may be NULL.
 Value *conditions_both(Builder *b, Value *a, Value *also);
+/// A load like `load` of its `operands`, at least three and NULL where there is none, in the lanes where `also` is true; they
+/// are changed.
+Value *load_where_also(Builder *b, const Op *load, Value **operands, Value *also);
 
 #endif

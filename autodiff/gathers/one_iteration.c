@@ -4,6 +4,9 @@
 #include "analysis/build/build.h"
 #include "analysis/build/value_poly.h"
 #include "autodiff/addresses/place.h"
+#include "autodiff/atomics/readers.h"
+#include "autodiff/padding/vanishing.h"
+#include "autodiff/rewrite/algebra.h"
 #include "autodiff/rewrite/copying.h"
 #include "autodiff/rewrite/rewrite.h"
 
@@ -14,7 +17,8 @@ typedef struct LoneAddition {
     int count;
     LIST(Value *) terms;  // of the mask, without `is_it`
     Value *is_it, *place;
-    Map known;  // values of the loops -> what they are in the lane's one iteration
+    Value *counts;  // whether the lane's place is the number of some iteration
+    Map known;      // values of the loops -> what they are in the lane's one iteration
 } LoneAddition;
 
 static bool is_within(const LoneAddition *lone, const Value *value) {
@@ -84,6 +88,21 @@ static void list_terms(LoneAddition *lone, Value *mask) {
     if (lone->is_it != mask) LIST_PUSH(arena, &lone->terms, mask);
 }
 
+static bool is_the_choice(void *context, const Value *part) {
+    return part == ((const LoneAddition *)context)->is_it;
+}
+
+/// Lanes that do not count do not load either: their place may be any number, as -1 in an index that a user wrote. NULL
+/// where the shapes do not let the mask say so.
+static Value *load_where_it_counts(LoneAddition *lone, Builder *b, const Op *load,
+                                   Value **operands) {
+    const Value *mask = access_mask(load);
+    if (mask && mask_has_part(mask, is_the_choice, lone))
+        return build(b, OP_LOAD, operands, load->operand_count);
+    bool fits = same_shape(load->results[0]->type, lone->counts->type);
+    return fits ? load_where_also(b, load, operands, lone->counts) : NULL;
+}
+
 /// A value in the one iteration of each lane; NULL where it would have another shape than in the loops, or is not understood.
 static Value *in_iteration(LoneAddition *lone, Builder *b, Value *value) {
     Value *known = value ? map_get_pointer(&lone->known, value) : NULL;
@@ -98,7 +117,8 @@ static Value *in_iteration(LoneAddition *lone, Builder *b, Value *value) {
         operands[i] = in_iteration(lone, b, op->operands[i]);
         if (op->operands[i] && !operands[i]) return NULL;
     }
-    Value *copy = build(b, op->code, operands, op->operand_count);
+    Value *copy = is_load ? load_where_it_counts(lone, b, op, operands)
+                          : build(b, op->code, operands, op->operand_count);
     Type own = value->type;
     bool fits = copy && copy->type.kind == own.kind &&
                 (!own.rank || (copy->type.rank == own.rank && type_equal(copy->type, own)));
@@ -147,7 +167,9 @@ static void take_iteration(Function *function, Op *addition) {
     Op *outer = lone.loops[lone.count - 1];
     Builder b = {
         .function = function, .region = outer->parent, .before = outer, .range = addition->range};
-    Value *counts = take_variables(&lone, &b);
+    Value *counts = lone.counts = take_variables(&lone, &b);
+    if (!type_equal(counts->type, lone.is_it->type)) return;
+    map_set_pointer(&lone.known, lone.is_it, counts);
     Value *address = in_iteration(&lone, &b, addition->operands[0]),
           *added = in_iteration(&lone, &b, added_there(&lone));
     Value *all = NULL;

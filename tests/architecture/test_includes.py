@@ -79,7 +79,7 @@ ROOMS = {
         "padding": {"addresses", "rewrite", "state"},
         "atomics": {"padding", "addresses", "rewrite", "state"},
         "sharing": {"digits", "padding", "spans", "addresses", "rewrite", "state"},
-        "gathers": {"digits", "atomics", "addresses", "rewrite", "state"},
+        "gathers": {"digits", "atomics", "padding", "addresses", "rewrite", "state"},
         "schedule": {
             *{"sharing", "gathers", "atomics", "padding", "extents", "tape", "digits"},
             *{"addresses", "rewrite", "state"},

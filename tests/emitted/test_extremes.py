@@ -161,3 +161,50 @@ def test_loops_within_loops_find_one_extreme(tmp_path: Path, interpreter: Worker
         text, "run", [x, 3, 2], wrt=[0], grad_outputs=[upstream], worker=interpreter
     ).gradients
     np.testing.assert_allclose(found[0], want, rtol=1e-6)
+
+
+CHOSEN = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x_ptr, w_ptr, index_ptr, y_ptr, n, stride, K: tl.constexpr, BLOCK: tl.constexpr):
+    o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = o < n
+    index = tl.load(index_ptr + o, mask=inside, other=-1)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for i in range(K):
+        w = (tl.load(w_ptr + o * stride + i{weights_mask}) & 15).to(tl.float32)
+        x = tl.load(x_ptr + o * stride + i, mask=inside & (index == i), other=0.0)
+        total += x * x * w
+    tl.store(y_ptr + o, total, mask=inside)
+
+
+def run(x, w, index, stride):
+    n = index.numel()
+    y = torch.empty(n)
+    k[(triton.cdiv(n, 4),)](x, w, index, y, n, stride, K=5, BLOCK=4)
+    return y
+"""
+
+
+@pytest.mark.parametrize("weights_mask", ["", ", mask=inside, other=0"])
+def test_a_place_that_is_no_iterations_loads_nothing(
+    weights_mask: str, tmp_path: Path, interpreter: Worker
+) -> None:
+    """An index that a user wrote may be any number: the memory that it would point to need not be there."""
+    text = proved_module(tmp_path, CHOSEN.format(weights_mask=weights_mask))
+    backward = text.split("def k_backward")[1].split("class ")[0]
+    assert "for i in" not in backward
+    for name in ("x", "w"):
+        assert re.search(rf"tl.load\(\s*{name}_ptr \+[^)]*index", backward)
+    random = np.random.default_rng(7)
+    x, upstream = random.standard_normal((8, 5)), random.standard_normal(8)
+    w = random.integers(1, 9, (8, 5)).astype(np.int32)
+    index = np.array([0, -1, 4, 5, -(2**27), 2**27, 2, 1], np.int32)
+    found = call_function(
+        text, "run", [x, w, index, 5], wrt=[0], grad_outputs=[upstream], worker=interpreter
+    ).gradients[0]
+    chosen = np.arange(5)[None, :] == index[:, None]
+    np.testing.assert_allclose(found, np.where(chosen, 2 * x * w * upstream[:, None], 0), rtol=1e-5)

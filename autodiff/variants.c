@@ -734,10 +734,13 @@ void variants_derive_excluding(Arena *arena, const Kernel *kernel, const Backwar
     BackwardOptions own = options ? *options : (BackwardOptions){0};
     own.excludes = true;
     const Function *forward = kernel->function;
+    const char *lost = "no gradient where";
     for (int count = 0; count < EXCLUDED_MAX;) {
         ExcludedSearch search = {.function = forward};
         region_walk(forward->body, visit_size, &search);
         if (!search.parameter) return;
+        lost = arena_printf(arena, "%s%s %s is %lld", lost, count ? ", or" : "",
+                            search.parameter->name, (long long)search.number->integer);
         excluded[count++] =
             (Binding){.name = str_from(search.parameter->name), .constant = search.number};
         Diagnostics found = {.arena = arena};
@@ -750,9 +753,7 @@ void variants_derive_excluding(Arena *arena, const Kernel *kernel, const Backwar
         variant_derive(arena, kernel, forward, &own, &without);
         if (without.result.status == BACKWARD_NOT_DIFFERENTIABLE) return;
         if (without.result.status != BACKWARD_DERIVED) continue;
-        without.result.flag_lost =
-            arena_printf(arena, "no gradient where %s is %lld", search.parameter->name,
-                         (long long)search.number->integer);
+        without.result.flag_lost = lost;
         without.result.flag_range = search.parameter->range;
         *variant = without;
         return;

@@ -55,6 +55,35 @@ def test_product_or_sum(tmp_path: Path) -> None:
     assert text.count('tl.static_assert(ROWS != 1, "no gradient where ROWS is 1")') == kernels
 
 
+TWO = """
+@triton.jit
+def layers(x_ptr, v_ptr, w_ptr, y_ptr, z_ptr, n, ROWS: tl.constexpr, MORE: tl.constexpr, D: tl.constexpr):
+    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    more = tl.program_id(0) * MORE + tl.arange(0, MORE)
+    cols = tl.arange(0, D)
+    x = tl.load(x_ptr + rows[:, None] * D + cols[None, :], mask=(rows < n)[:, None], other=0.0)
+    v = tl.load(v_ptr + more[:, None] * D + cols[None, :], mask=(more < n)[:, None], other=0.0)
+    w = tl.load(w_ptr + cols[:, None] * D + cols[None, :])
+    y, z = times(x, w), times(v, w)
+    tl.store(y_ptr + rows[:, None] * D + cols[None, :], y, mask=(rows < n)[:, None])
+    tl.store(z_ptr + more[:, None] * D + cols[None, :], z, mask=(more < n)[:, None])
+"""
+
+
+def test_each_size_is_said(tmp_path: Path) -> None:
+    file = tmp_path / "layers.py"
+    file.write_text(FILE + TWO)
+    entries = json.loads(tad("--check", "--grad", "--format", "json", file).stdout)["diagnostics"]
+    said = [e["message"] for e in entries if e["name"] == "gradient-flag-left-out"]
+    assert sorted(said) == [
+        "no gradient where ROWS is 1",
+        "no gradient where ROWS is 1, or MORE is 1",
+    ]
+    text = tad("--backward", f"{file}:layers", "--wrapper", "none", "--no-proof").stdout
+    for size in ("ROWS", "MORE"):
+        assert f'tl.static_assert({size} != 1, "no gradient where {size} is 1")' in text
+
+
 def test_tuple_of_strides_without_a_launch(tmp_path: Path) -> None:
     """The proof makes up strides of as many axes as the kernel reads."""
     file = tmp_path / "rows.py"

@@ -354,11 +354,11 @@ bool places_fit(Arena *arena, Op *a, Op *b, const Poly *window) {
 
 enum { CHOICE_ID = INT_MIN / 2, MOST_CHOICES = 4 };
 
-/// A loop variable of 0 and 1, the `index`-th one.
-static Value *choice_between_two(Arena *arena, int index) {
-    static const Constant numbers[] = {{.kind = CONSTANT_INT, .integer = 0},
-                                       {.kind = CONSTANT_INT, .integer = 2},
-                                       {.kind = CONSTANT_INT, .integer = 1}};
+/// A loop variable from `first` to below `end`, the `index`-th one.
+static Value *choice_from(Arena *arena, int index, int64_t first, int64_t end) {
+    Constant *numbers = ARENA_ARRAY(arena, Constant, 3);
+    const int64_t bounds[] = {first, end, 1};
+    for (int i = 0; i < 3; i++) numbers[i] = (Constant){.kind = CONSTANT_INT, .integer = bounds[i]};
     Op *loop = ARENA_NEW(arena, Op);
     Region *body = ARENA_NEW(arena, Region);
     Value *choice = ARENA_NEW(arena, Value);
@@ -378,6 +378,11 @@ static Value *choice_between_two(Arena *arena, int index) {
             .id = CHOICE_ID - 4 * index - 1 - i, .type.kind = TYPE_NUMBER, .constant = &numbers[i]};
     }
     return choice;
+}
+
+/// A loop variable of 0 and 1, the `index`-th one.
+static Value *choice_between_two(Arena *arena, int index) {
+    return choice_from(arena, index, 0, 2);
 }
 
 static bool is_counted(const Op *op) { return op->code == OP_FOR || op->code == OP_STATIC_FOR; }
@@ -533,6 +538,30 @@ static bool is_step_of_dimension(Arena *arena, const Affine *offset, const Monom
     return false;
 }
 
+/// Whether a distance is a number of steps of a dimension: `C` rows of a stride that something varying steps by, as the second half
+/// of `2 * C` rows has it.
+static bool is_multiple_of_step(Arena *arena, const Affine *offset, const Monomial *distance) {
+    const Poly along = {1, distance};
+    for (int t = 0; t < offset->base->count; t++) {
+        const Monomial *term = &offset->base->terms[t];
+        const Poly *step = poly_constant(arena, 1);
+        int varying = 0;
+        for (int i = 0; i < term->atom_count; i++) {
+            if (value_is_of_parameters(term->atoms[i]))
+                step = poly_multiply(arena, step, poly_atom(arena, term->atoms[i]));
+            else
+                varying++;
+        }
+        const Poly *steps = poly_divide_exact(arena, &along, step);
+        if (varying != 1 || term->atom_count < 2 || term->coefficient != 1 || !steps) continue;
+        bool is_number = steps->count == 1 && steps->terms[0].atom_count > 0;
+        for (int i = 0; is_number && i < steps->terms[0].atom_count; i++)
+            is_number = value_is_of_parameters(steps->terms[0].atoms[i]);
+        if (is_number) return true;
+    }
+    return false;
+}
+
 bool places_are_apart_by_strides(Arena *arena, const FunctionAxes *around, Op *a, Op *b) {
     Access joint = access_of(arena, a), other = access_of(arena, b);
     Type type = a->operands[0]->type;
@@ -547,7 +576,9 @@ bool places_are_apart_by_strides(Arena *arena, const FunctionAxes *around, Op *a
     const Poly *base = joint.offset.base;
     for (int t = 0; t < distance->count; t++) {
         const Poly part = {1, &distance->terms[t]};
-        if (!is_step_of_dimension(arena, &joint.offset, part.terms)) return false;
+        if (!is_step_of_dimension(arena, &joint.offset, part.terms) &&
+            !is_multiple_of_step(arena, &joint.offset, part.terms))
+            return false;
         Value *choice = choice_between_two(arena, t);
         choice->region->parent->parent = around_a;
         around_a = choice->region;
@@ -557,6 +588,56 @@ bool places_are_apart_by_strides(Arena *arena, const FunctionAxes *around, Op *a
     Op *op = ARENA_NEW(arena, Op);
     *op = *a;
     op->parent = around_a;
+    joint.op = op;
+    Axis axes[ACCESS_MOST_AXES];
+    AxisDependence dependence[ACCESS_MOST_AXES];
+    int count = access_axes(arena, around, &joint, axes, dependence, ACCESS_MOST_AXES);
+    for (int i = 0; i < count; i++)
+        if (dependence[i] != AXIS_OWNED) return false;
+    return count > 0 && lanes_are_apart(arena, a);
+}
+
+/// The start of what a loop's iterations touch, and one more, which is where `beside` starts: channel 3 beside those from 0 to 2. The variable
+/// of such a loop in `*wider`. NULL: it is no further iteration.
+static const Poly *with_iteration(Arena *arena, const Op *loop, const Poly *start,
+                                  const Poly *beside, Value **wider) {
+    int64_t first, end, step, at;
+    const Poly *weight, *rest;
+    if (!is_counted(loop) || !value_is_int(loop->operands[0], &first) ||
+        !value_is_int(loop->operands[1], &end) || !value_is_int(loop->operands[2], &step) ||
+        step != 1 || end <= first ||
+        !poly_split(arena, start, loop->regions[0]->arguments[0], &weight, &rest) ||
+        poly_is_zero(weight))
+        return NULL;
+    const Poly *iteration = poly_divide_exact(arena, poly_subtract(arena, beside, rest), weight);
+    if (!iteration || !poly_is_constant(iteration, &at) || (at >= first && at < end)) return NULL;
+    *wider = choice_from(arena, 0, at < first ? at : first, at < end ? end : at + 1);
+    return poly_add(arena, rest, poly_multiply(arena, weight, poly_atom(arena, *wider)));
+}
+
+bool places_are_iterations(Arena *arena, const FunctionAxes *around, Op *a, Op *b) {
+    const Op *loop = a->parent->parent;
+    if (!loop || loop->parent != b->parent) {
+        loop = b->parent->parent;
+        if (!loop || loop->parent != a->parent) return false;
+        Op *inner = b;
+        b = a;
+        a = inner;
+    }
+    Access joint = access_of(arena, a), other = access_of(arena, b);
+    Type type = a->operands[0]->type;
+    Value *wider;
+    if (!joint.parameter || joint.parameter != other.parameter || !joint.offset.known ||
+        !other.offset.known || joint.offset.wrapped || other.offset.wrapped ||
+        !join_lanes(arena, &joint, &type, &other) || type.rank != a->operands[0]->type.rank)
+        return false;
+    const Poly *base = with_iteration(arena, loop, joint.offset.base, other.offset.base, &wider);
+    if (!base) return false;
+    joint.offset.base = base;
+    Op *op = ARENA_NEW(arena, Op);
+    *op = *a;
+    op->parent = wider->region;
+    wider->region->parent->parent = loop->parent;
     joint.op = op;
     Axis axes[ACCESS_MOST_AXES];
     AxisDependence dependence[ACCESS_MOST_AXES];

@@ -50,6 +50,9 @@ bool places_are_owned_together(Arena *arena, const FunctionAxes *around, Op *a, 
 /// Whether two accesses that stand side by side touch no common element, and none twice, in whatever programs and iterations: what is between them
 /// are steps along several strides, and the address moves further along each (`x[2 * h + 1, 2 * w]` and `x[2 * h, 2 * w + 1]`).
 bool places_are_apart_by_strides(Arena *arena, const FunctionAxes *around, Op *a, Op *b);
+/// Whether one access is in a loop of known length, and the other one touches what a further iteration would: neither touches what the other one
+/// does, in no program.
+bool places_are_iterations(Arena *arena, const FunctionAxes *around, Op *a, Op *b);
 /// False where two lanes of one access may touch the same element.
 bool lanes_are_apart(Arena *arena, Op *op);
 /// The same of an access's offset, which is known, in a tile of that type.

@@ -86,24 +86,47 @@ static int range_by(const ElementRanges *ranges, const Poly *by) {
     return -1;
 }
 
+/// Whether a distance is as many rows of some range as a number of the caller's says: the second half of `2 * C` rows.
+static bool is_of_rows(const ElementRanges *ranges, Arena *arena, const Poly *distance) {
+    int64_t number;
+    for (int i = 0; i < ranges->count; i++)
+        if (!poly_is_constant(ranges->ranges[i].by, &number) &&
+            poly_divide_exact(arena, distance, ranges->ranges[i].by))
+            return true;
+    return false;
+}
+
+/// A range of one element, for accesses that lie such a distance apart. -1: there is no room, or nobody can say how far that is.
+static int add_steps_range(TensorSearch *search, TensorSteps *tensor, const Poly *by) {
+    ElementRanges *ranges = &tensor->ranges;
+    const char *step = factor_text(search->coverage, by);
+    if (ranges->count == STORED_MOST_DIGITS || !step) return -1;
+    const Poly *one = poly_constant(search->arena, 1);
+    ranges->ranges[ranges->count] =
+        (RangeText){.step = step, .length = "1", .by = by, .most = {one, one}};
+    return ranges->count++;
+}
+
 /// The range that a distance is so many steps of: the coarsest that goes into it, one of a single element where there is none.
-static int range_stepped(TensorSteps *tensor, Arena *arena, const Poly *distance,
+static int range_stepped(TensorSearch *search, TensorSteps *tensor, const Poly *distance,
                          const Poly **steps) {
+    Arena *arena = search->arena;
     ElementRanges *ranges = &tensor->ranges;
     int64_t number;
-    for (int is_whole = 1; is_whole >= 0; is_whole--)
+    for (int is_whole = 1; is_whole >= 0; is_whole--) {
         for (int i = 0; i < ranges->count; i++) {
             bool is_number = poly_is_constant(ranges->ranges[i].by, &number);
             *steps = poly_divide_exact(arena, distance, ranges->ranges[i].by);
             if (*steps && (is_whole ? !is_number && poly_is_constant(*steps, &number) : is_number))
                 return i;
         }
+        if (!is_whole || !is_of_rows(ranges, arena, distance)) continue;
+        *steps = poly_constant(arena, distance->terms[0].coefficient);
+        return add_steps_range(search, tensor, poly_divide_exact(arena, distance, *steps));
+    }
     const Poly *one = poly_constant(arena, 1);
-    if (ranges->count == STORED_MOST_DIGITS || range_by(ranges, one) >= 0) return -1;
     *steps = distance;
-    ranges->ranges[ranges->count] =
-        (RangeText){.step = "1", .length = "1", .by = one, .most = {one, one}};
-    return ranges->count++;
+    return range_by(ranges, one) < 0 ? add_steps_range(search, tensor, one) : -1;
 }
 
 static bool add_distance(TensorSearch *search, TensorSteps *tensor, const Poly *distance) {
@@ -112,7 +135,7 @@ static bool add_distance(TensorSearch *search, TensorSteps *tensor, const Poly *
         Poly term = {1, &distance->terms[t]};
         const Poly *steps;
         int64_t number;
-        int at = range_stepped(tensor, arena, &term, &steps);
+        int at = range_stepped(search, tensor, &term, &steps);
         if (at < 0) return false;
         if (poly_is_constant(steps, &number)) {
             if (number < tensor->least[at]) tensor->least[at] = number;
@@ -276,6 +299,7 @@ static const char *length_text(const TensorSearch *search, const TensorSteps *te
     if (!length) return "None";
     int64_t steps = tensor->most[at] - tensor->least[at];
     if (tensor->more[at]) length = arena_printf(search->arena, "%s + %s", length, tensor->more[at]);
+    if (strcmp(length, "1") == 0) return arena_printf(search->arena, "%lld", (long long)steps + 1);
     return steps ? arena_printf(search->arena, "%s + %lld", length, (long long)steps) : length;
 }
 

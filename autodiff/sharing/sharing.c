@@ -470,7 +470,9 @@ typedef struct Two {
 static Pair pair_in(Differentiation *state, const SharingView *view, Two *two, Op *a, Op *b,
                     const Op *told_a, const Op *told_b) {
     if (digits_are_apart(state->arena, view->axes, a, b)) return PAIR_APART;
-    if (!told_a && !told_b && places_are_apart_by_strides(state->arena, view->axes, a, b))
+    if (!told_a && !told_b &&
+        (places_are_apart_by_strides(state->arena, view->axes, a, b) ||
+         places_are_iterations(state->arena, view->axes, a, b)))
         return PAIR_APART;
     bool is_same = two->by_program && loops_are_alike(state, a, b, true);
     bool is_owned =

@@ -109,6 +109,24 @@ KERNELS: dict[str, Kernel] = {
         {"hop": 8},
         {"hop": 6},
     ),
+    "halves_by_rows": (  # the second half of `2 * C` rows; of fewer rows apart, some are read twice
+        "x, y, C, hop, N: tl.constexpr",
+        ROWS
+        + "a = tl.load(x + f * hop + o)\nb = tl.load(x + f * hop + C * hop + o)\n"
+        + "tl.store(y + f * N + o, a * b)",
+        {"N": 4, "hop": 4},
+        {"C": 4},
+        {"C": 3},
+    ),
+    "thirds_by_rows": (
+        "x, y, C, hop, N: tl.constexpr",
+        ROWS
+        + "a = tl.load(x + f * hop + o)\nb = tl.load(x + f * hop + C * hop + o)\n"
+        + "c = tl.load(x + f * hop + 2 * C * hop + o)\ntl.store(y + f * N + o, a * b * c)",
+        {"N": 2, "hop": 3},
+        {"C": 4},
+        {"C": 2},
+    ),
     "stored": (
         "x, y, hop, N: tl.constexpr",
         ROWS + "a = tl.load(x + f * N + o)\ntl.store(y + f * hop + o, a * a)",

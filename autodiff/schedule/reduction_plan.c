@@ -674,6 +674,29 @@ static bool adds_less_than_it_reads(Arena *arena, const Op *statement) {
     return search.found;
 }
 
+typedef struct RowsFromMemory {
+    Map seen;
+    const Op *loop;
+    bool found;
+} RowsFromMemory;
+
+/// Whether an address takes a number from memory, anew in each iteration of the loop.
+static bool visit_address(void *context, Value *value) {
+    RowsFromMemory *search = context;
+    if (!value->op || value->constant || map_has_pointer(&search->seen, value)) return true;
+    map_set_pointer(&search->seen, value, value);
+    search->found = value->op->code == OP_LOAD && op_is_within(value->op, search->loop);
+    return !search->found && op_walk_captured(value->op, visit_address, search);
+}
+
+/// Whether iterations of a program scatter: a share of one's own would be as large as the tensor, and wait for memory each time.
+static bool scatters_in_loop(Arena *arena, const Op *statement) {
+    const Op *loop = statement->parent->parent;
+    RowsFromMemory search = {.seen = map_new(arena), .loop = loop};
+    return loop && op_is_loop(loop->code) && !visit_address(&search, statement->operands[0]) &&
+           search.found;
+}
+
 bool statement_ends_rows(Arena *arena, Op *statement) {
     return address_needs_no_strides(arena, statement) || lanes_are_bounded(arena, statement);
 }
@@ -684,7 +707,7 @@ static bool find_kept_axes(Differentiation *state, const FunctionAxes *axes,
                            bool *is_large) {
     Op *op = shared->statement.op;
     Candidate candidate = {.shared = shared, .op = op};
-    if (!shared->gradient->is_atomic) return false;
+    if (!shared->gradient->is_atomic || scatters_in_loop(state->arena, op)) return false;
     if (shared->is_of_program && !all) {
         candidate.is_owned = true;
     } else if (!find_axes(state, axes, &candidate, false)) {

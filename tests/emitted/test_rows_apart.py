@@ -1,4 +1,4 @@
-"""Several reads of one tensor that programs never share: halves of rows by strides, a channel beside a loop over the others."""
+"""Reads of one tensor that programs never share: halves of rows by strides, a channel beside a loop over the others."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ static bool has_gaps(Pairing *pairing, const Op *op) {
     Access access = access_by(pairing->former, (Op *)(uintptr_t)op);
     const Type *type = &op->operands[0]->type;
     int64_t step;
-    return type->kind == TYPE_POINTER && type->rank > 1 && type->rank < TYPE_MAX_RANK &&
+    return type->kind == TYPE_POINTER && type->rank > 0 && type->rank < TYPE_MAX_RANK &&
            access.parameter && access.offset.known && !access.offset.wrapped &&
            access.offset.rank == type->rank &&
            poly_is_constant(access.offset.lane[type->rank - 1], &step) && step == 2;

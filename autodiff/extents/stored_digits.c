@@ -37,7 +37,8 @@ static bool names_are_passed(const StoredSearch *coverage, const char *text) {
         for (int i = 0; size && coverage->launch && i < coverage->launch->argument_count; i++) {
             const BackwardArgument *argument = &coverage->launch->arguments[i];
             bool is_it = strlen(argument->name) == size && strncmp(argument->name, at, size) == 0;
-            if (is_it &&
+            bool is_size = argument->use == ARGUMENT_SHAPE || argument->use == ARGUMENT_STRIDE;
+            if (is_it && !(is_size && coverage->says_sizes) &&
                 (argument->use != ARGUMENT_SAME || strcmp(argument->name, argument->of) != 0))
                 return false;
         }

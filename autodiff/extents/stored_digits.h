@@ -37,6 +37,8 @@ typedef struct StoredSearch {
     bool is_tuned;                 // the grid is a tuner's
     bool is_launched;  // whoever takes the text asks which numbers the launches of the file pass
     bool is_most;      // what an access touches at most is asked for
+    bool
+        says_sizes;  // whoever takes the text knows sizes and strides of descriptors by their parameters' names
     Value *programs[PROGRAM_AXES];            // stand for all program ids along an axis
     Value *extents[PROGRAM_AXES];             // programs along it
     ProgramSplit splits[STORED_MOST_SPLITS];  // of these, in an address that divides them

@@ -9,6 +9,7 @@
 #include "analysis/launches/launch_strides.h"
 #include "autodiff/emit/call_lines.h"
 #include "autodiff/emit/emit_layout.h"
+#include "autodiff/function/descriptor_text.h"
 #include "autodiff/plan/needs.h"
 
 /// The name of a whole grid, whose second and third axes a launch may leave out.
@@ -92,11 +93,29 @@ static const char *text_with_grid(Arena *arena, const char *text, const char *gr
     return buffer_text(&out);
 }
 
+/// A claim with what the Function kept of descriptors in the place of their sizes and strides.
+static const char *text_with_sizes(Arena *arena, const LaunchPlan *plan, const char *text) {
+    const BackwardLaunch *launch = &plan->backward->whole;
+    Buffer out = buffer_new(arena);
+    for (const char *at = text; *at;) {
+        size_t size = name_size(at);
+        const char *number = NULL;
+        for (int i = 0; size && i < launch->argument_count && !number; i++) {
+            const char *name = launch->arguments[i].name;
+            if (strlen(name) == size && strncmp(name, at, size) == 0)
+                number = descriptor_number_text(arena, plan, &launch->arguments[i]);
+        }
+        buffer_add(&out, number ? number : at, number ? strlen(number) : size ? size : 1);
+        at += size ? size : 1;
+    }
+    return buffer_text(&out);
+}
+
 /// The claim in the Function's names.
 static const char *named_text(Arena *arena, const LaunchPlan *plan, const char *text) {
     const char *grid = names_whole_grid(plan) ? programs_name(arena, plan)
                                               : arena_printf(arena, "%s.grid", plan->ctx);
-    return text_with_grid(arena, text, grid);
+    return text_with_sizes(arena, plan, text_with_grid(arena, text, grid));
 }
 
 const char *grid_text_of(Arena *arena, const LaunchPlan *plan, const char *text) {
@@ -122,6 +141,7 @@ const char *stored_operator_text(Arena *arena, const LaunchPlan *plan,
                                  const BackwardArgument *gradient) {
     int most_axis;
     const char *text = gradient->stored ? claim_of(plan, gradient, &most_axis) : NULL;
+    if (text && strcmp(text, text_with_sizes(arena, plan, text)) != 0) return NULL;
     return text ? text_with_grid(arena, text, most_axis > 0 ? "(*grid, 1, 1)" : "grid") : NULL;
 }
 

@@ -313,7 +313,9 @@ void coverage_describe(Arena *arena, Function *backward, BackwardLaunch *launch)
         coverage->stride = argument->is_parts
                                ? parameter_for(backward, launch, ARGUMENT_PART_STRIDE, argument->of)
                                : NULL;
+        coverage->says_sizes = !argument->is_parts;
         argument->stored = stored_text(coverage, backward, backward->parameters[i].value, false);
+        coverage->says_sizes = false;
         argument->unfilled =
             unfilled_text(arena, backward, launch, argument, backward->parameters[i].value);
     }

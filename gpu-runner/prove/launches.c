@@ -257,6 +257,21 @@ static const int64_t *grid_sliced(Arena *arena, const PlanConfiguration *configu
     return grid;
 }
 
+/// The configuration with sizes and strides of descriptors, by the names of the backward's parameters for them.
+static const PlanConfiguration *with_sizes(const LaunchReader *reader,
+                                           const PlanConfiguration *configuration,
+                                           const Json *arguments) {
+    PlanConfiguration *known = ARENA_NEW(reader->arena, PlanConfiguration);
+    *known = configuration_copy(reader->arena, configuration, arguments ? arguments->count : 0);
+    for (int i = 0; arguments && i < arguments->count; i++) {
+        Actual actual;
+        if (number_from_json(reader, configuration, arguments->items[i], &actual))
+            known->arguments[known->argument_count++] = (PlanArgument){
+                .name = arguments->keys[i], .kind = ARGUMENT_INTEGER, .integer = actual.number};
+    }
+    return known;
+}
+
 bool launch_read(const LaunchReader *reader, const PlanConfiguration *configuration,
                  const Json *json, GradientLaunch *launch, Error *error) {
     Arena *arena = reader->arena;
@@ -267,6 +282,7 @@ bool launch_read(const LaunchReader *reader, const PlanConfiguration *configurat
         return false;
     }
     int count = definition->parameter_count;
+    const PlanConfiguration *known = with_sizes(reader, configuration, json_get(json, "arguments"));
     Actual *actuals = ARENA_ARRAY(arena, Actual, count + 1);
     Binding *bindings = ARENA_ARRAY(arena, Binding, count + 1);
     for (int i = 0; i < count; i++) {
@@ -277,7 +293,7 @@ bool launch_read(const LaunchReader *reader, const PlanConfiguration *configurat
             *error = arena_printf(arena, "the backward's argument `%s` is missing", parameter_name);
             return false;
         }
-        if (!actual_from_json(reader, configuration, parameter_name, argument, &actuals[i], error))
+        if (!actual_from_json(reader, known, parameter_name, argument, &actuals[i], error))
             return false;
         size_scratch(reader, configuration, json_get(json, "arguments"), parameter_name,
                      &actuals[i], error);

@@ -336,6 +336,42 @@ def test_rows_and_weights(tmp_path: Path, interpreter: Worker) -> None:
     np.testing.assert_allclose(result.gradients[1], (up * x).sum(axis=0), rtol=1e-4, atol=1e-6)
 
 
+SQUARES = (
+    HEAD
+    + """
+@triton.jit
+def squares_kernel(x_desc, y_desc, B: tl.constexpr):
+    at = [tl.program_id(0) * B, tl.program_id(1) * 16]
+    x = x_desc.load(at)
+    y_desc.store(at, x * x)
+
+
+def squares(x, rows):
+    M, N = x.shape
+    y = torch.zeros_like(x)
+    x_desc = TensorDescriptor(x, [rows, N], [N, 1], [4, 16])
+    y_desc = TensorDescriptor(y, [M, N], [N, 1], [4, 16])
+    squares_kernel[(triton.cdiv(M, 4), triton.cdiv(N, 16))](x_desc, y_desc, B=4)
+    return y
+"""
+)
+
+
+@pytest.mark.parametrize("rows", [7, 5, 1])
+def test_what_descriptors_have_is_not_set_to_zero_first(
+    rows: int, tmp_path: Path, interpreter: Worker
+) -> None:
+    """Only where they have all of the tensor: what is behind their rows has a gradient of 0."""
+    text = module_of(tmp_path, SQUARES)
+    assert "stored=[" in text and 'ctx.sizes["x_desc"][0]' in text
+    x, up = floats(7, 20), floats(7, 20)
+    result = call_function(
+        text, "squares", [x, rows], wrt=[0], grad_outputs=[up], worker=interpreter
+    )
+    want = np.where(np.arange(7)[:, None] < rows, 2 * up * x, 0)
+    np.testing.assert_allclose(result.gradients[0], want, rtol=1e-4, atol=1e-6)
+
+
 IN_BATCHES = (
     HEAD
     + """

@@ -137,7 +137,7 @@ KERNELS: dict[str, tuple[str, str, str | None]] = {
         "a = tl.load(x + 2 * o, mask=o < n)\n"
         "b = tl.load(x + 2 * o + 1, mask=o < n)\n"
         "tl.store(y + o, a * b, mask=o < n)",
-        "[(2, min(ctx.grid[0] * BLOCK, n)), (1, 2)]",
+        "[(1, min(2 * ctx.grid[0] * BLOCK, 2 * n))]",
     ),
     "only_every_second": (
         "x, y, n, BLOCK: tl.constexpr",

@@ -154,7 +154,7 @@ static void variant_describe(Differentiation *state, const Kernel *kernel, Varia
     tile_size_describe(state->arena, state->backward, &variant->launch);
     if (state->parts.ordered.reads_apart) tile_size_read_apart(state->arena, &variant->launch);
     stages_describe(state->backward, &variant->launch);
-    same_gradients_describe(state->arena, state->backward, &variant->launch);
+    same_gradients_describe(state->arena, kernel, state->backward, &variant->launch);
     variant->launch.follows_tuner = follows_tuner(state, kernel, &variant->launch);
     blocks_look(state, &variant->launch);
     variant->launch.row = state->parts.row;

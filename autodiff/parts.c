@@ -90,14 +90,17 @@ static void take_gradients(Arena *arena, const Variant *owners, Backward *result
     }
 }
 
-/// What is known of the elements that the whole stores plainly: another kernel that does all of its work stores the same ones.
+/// What is known of the elements that the whole stores plainly, and which gradients are one: another kernel that does all of its work stores
+/// the same ones.
 static void take_stored(const Variant *whole, BackwardLaunch *launch) {
     for (int i = 0; i < launch->argument_count; i++) {
         BackwardArgument *argument = &launch->arguments[i];
         int known = launch_index(&whole->launch, argument->name);
         bool is_plain = argument->use == ARGUMENT_GRADIENT && !argument->is_parts && known >= 0;
         if (!is_plain || whole->launch.arguments[known].use != ARGUMENT_GRADIENT) continue;
-        if (!argument->stored) argument->stored = whole->launch.arguments[known].stored;
+        const BackwardArgument *own = &whole->launch.arguments[known];
+        if (!argument->stored) argument->stored = own->stored;
+        if (argument->is_optional && own->same_as) argument->same_as = own->same_as;
     }
 }
 
@@ -114,16 +117,6 @@ static bool try_one_pass(Arena *arena, const Kernel *kernel, const Function *for
     take_stored(variant, &own.launch);
     *variant = own;
     return true;
-}
-
-/// Of a kernel that does all of the whole's work: which gradients are one, as there.
-static void take_twins(const Variant *whole, BackwardLaunch *launch) {
-    for (int i = 0; i < launch->argument_count; i++) {
-        BackwardArgument *argument = &launch->arguments[i];
-        int known = launch_index(&whole->launch, argument->name);
-        if (argument->use == ARGUMENT_GRADIENT && argument->is_optional && known >= 0)
-            argument->same_as = whole->launch.arguments[known].same_as;
-    }
 }
 
 /// Where programs still add with atomics: the same with shares of their own, where half of the gradients need none then; or with a
@@ -229,7 +222,6 @@ void variant_flatten(Arena *arena, const Kernel *kernel, const Function *forward
         return;
     Variant *first = &flat->items[0];
     take_stored(variant, &first->launch);
-    take_twins(variant, &first->launch);
     if (flat->count == 1) {
         *variant = *first;
         return;

@@ -7,6 +7,8 @@
 #include "analysis/addresses/affine.h"
 #include "analysis/ir/walk.h"
 #include "autodiff/addresses/alike.h"
+#include "autodiff/layouts/expanded_inputs.h"
+#include "autodiff/layouts/upstream_strides.h"
 #include "autodiff/rewrite/rewrite.h"
 
 /// The accesses of one buffer, in order.
@@ -66,16 +68,36 @@ static const Op *load_stored(const Op *store) {
     return from && from->code == OP_LOAD && !from->keyword_count ? from : NULL;
 }
 
-static bool is_passed_on(Arena *arena, const Function *backward, const Value *upstream,
-                         const Value *gradient) {
-    BufferAccesses accesses = {.arena = arena, .buffer = gradient};
+/// The two tensors, and their strides along each axis: one number where the tensors are laid out alike.
+static Twins twins_of(const Function *backward, const BackwardLaunch *launch, int upstream,
+                      int gradient) {
+    Twins twins = {.a = {backward->parameters[upstream].value},
+                   .b = {backward->parameters[gradient].value},
+                   .count = 1};
+    for (int i = 0; i < launch->argument_count; i++)
+        for (int k = 0; k < launch->argument_count; k++) {
+            const BackwardArgument *first = &launch->arguments[i], *second = &launch->arguments[k];
+            bool are_strides = first->upstream && second->input && first->axis == second->axis &&
+                               strcmp(first->upstream, launch->arguments[upstream].of) == 0 &&
+                               strcmp(second->input, launch->arguments[gradient].of) == 0;
+            if (!are_strides || twins.count == LOOPS_MOST_NESTED) continue;
+            twins.a[twins.count] = backward->parameters[i].value;
+            twins.b[twins.count++] = backward->parameters[k].value;
+        }
+    return twins;
+}
+
+static bool is_passed_on(Arena *arena, const Function *backward, const BackwardLaunch *launch,
+                         int upstream, int gradient) {
+    BufferAccesses accesses = {.arena = arena, .buffer = backward->parameters[gradient].value};
+    const Twins twins = twins_of(backward, launch, upstream, gradient);
     region_walk(backward->body, visit_access, &accesses);
     if (accesses.is_read || !accesses.stores.count) return false;
     for (LIST_EACH(int, i, accesses.stores)) {
         const Op *store = accesses.stores.items[i], *load = load_stored(store);
         if (!load || store->keyword_count ||
-            !expressions_alike(load->operands[0], store->operands[0], upstream, gradient) ||
-            !expressions_alike(load->operands[1], store->operands[2], upstream, gradient))
+            !expressions_are_twins(load->operands[0], store->operands[0], &twins) ||
+            !expressions_are_twins(load->operands[1], store->operands[2], &twins))
             return false;
     }
     return true;
@@ -107,8 +129,7 @@ static bool is_upstream(Arena *arena, const Function *backward, const BackwardLa
                         int upstream, int gradient) {
     return launch->arguments[upstream].use == ARGUMENT_UPSTREAM &&
            launch->arguments[gradient].stored &&
-           is_passed_on(arena, backward, backward->parameters[upstream].value,
-                        backward->parameters[gradient].value);
+           is_passed_on(arena, backward, launch, upstream, gradient);
 }
 
 static bool is_same(Arena *arena, const Function *backward, const BackwardLaunch *launch,
@@ -121,12 +142,26 @@ static bool is_same(Arena *arena, const Function *backward, const BackwardLaunch
                             backward->parameters[later].value);
 }
 
-void same_gradients_describe(Arena *arena, const Function *backward, BackwardLaunch *launch) {
+/// The launch with what is known of its strides.
+static BackwardLaunch with_strides(Arena *arena, const Kernel *kernel, const Function *backward,
+                                   const BackwardLaunch *launch) {
+    BackwardLaunch known = *launch;
+    size_t size = sizeof *launch->arguments * (size_t)launch->argument_count;
+    known.arguments = ARENA_ARRAY(arena, BackwardArgument, launch->argument_count + 1);
+    if (size) memcpy(known.arguments, launch->arguments, size);
+    upstream_strides_describe(arena, kernel, backward, &known);
+    expanded_inputs_describe(arena, kernel, backward, &known);
+    return known;
+}
+
+void same_gradients_describe(Arena *arena, const Kernel *kernel, const Function *backward,
+                             BackwardLaunch *launch) {
     if (rereads(launch)) return;
+    const BackwardLaunch known = with_strides(arena, kernel, backward, launch);
     for (int k = 1; k < launch->argument_count; k++) {  // upstream gradients come first
         BackwardArgument *later = &launch->arguments[k];
         for (int i = 0; i < k && may_be_shared(later) && !later->same_as; i++)
-            if (is_upstream(arena, backward, launch, i, k) ||
+            if (is_upstream(arena, backward, &known, i, k) ||
                 is_same(arena, backward, launch, i, k))
                 later->same_as = launch->arguments[i].name;
     }

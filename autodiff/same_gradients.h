@@ -6,7 +6,8 @@
 
 /// Fills `same_as` of the launch's ARGUMENT_GRADIENTs that the kernel takes None for; `launch` is in the order of the parameters of
 /// `backward`, and their `stored` is filled.
-void same_gradients_describe(Arena *arena, const Function *backward, BackwardLaunch *launch);
+void same_gradients_describe(Arena *arena, const Kernel *kernel, const Function *backward,
+                             BackwardLaunch *launch);
 
 /// A gradient that several launches take is the same as no other.
 void same_gradients_settle(Backward *result);

@@ -159,6 +159,52 @@ def test_the_upstream_gradient_is_handed_on(
     np.testing.assert_allclose(found.gradients[0], upstream * reached, rtol=1e-6)
 
 
+STRIDES = """@triton.jit
+def normed(x, r, w, y, rows, n, x_row, r_row, y_row, {more}BLOCK: tl.constexpr):
+    o = tl.arange(0, BLOCK)
+    scale = tl.load(w + o, mask=o < n, other=0.0)
+    for row in range(tl.program_id(0), rows, tl.num_programs(0)):
+        a = tl.load(x + row * x_row + o, mask=o < n, other=0.0)
+        b = tl.load(r + row * r_row + o{step}, mask=o < n, other=0.0)
+        inv = 1 / tl.sqrt(tl.sum(a * a, axis=0) / n + 1.0)
+        tl.store(y + row * y_row + o, b + a * inv * scale, mask=o < n)
+
+
+def run(x, r, w, wide):
+    M, N = x.shape
+    if wide:
+        r = torch.cat([r, r], 1)[:, :N]
+    y = torch.empty_like(x)
+    normed[(2,)](x, r, w, y, M, N, x.stride(0), r.stride(0), y.stride(0), {given}BLOCK=8)
+    return y
+"""
+
+
+@pytest.mark.parametrize("wide", [0, 1])
+@pytest.mark.parametrize("own", [False, True])
+def test_strides_of_tensors_that_are_laid_out_alike(
+    own: bool, wide: int, tmp_path: Path, interpreter: Worker
+) -> None:
+    """Each tensor has a stride of its own: one number where both are laid out alike. Others tell nothing."""
+    more, step, given = ("k, ", " * k", "1, ") if own else ("", "", "")
+    text = proved_module(tmp_path, HEAD + STRIDES.format(more=more, step=step, given=given))
+    assert ("dr = _passed_on(" in text) == (not own)
+    random = np.random.default_rng(2)
+    x, r, upstream = (random.uniform(-1, 1, (5, 6)) for _ in range(3))
+    w = random.uniform(-1, 1, 6)
+    found = call_function(
+        text,
+        "run",
+        [x, r, w, wide],
+        wrt=[0, 1, 2],
+        grad_outputs=[upstream],
+        worker=interpreter,
+    )
+    np.testing.assert_allclose(found.gradients[1], upstream, rtol=1e-6)
+    inv = 1 / np.sqrt((x * x).mean(1, keepdims=True) + 1)
+    np.testing.assert_allclose(found.gradients[2], (upstream * x * inv).sum(0), rtol=1e-5)
+
+
 IN_A_BRANCH = """@triton.jit
 def residual(x, r, y, n, HAS: tl.constexpr, BLOCK: tl.constexpr):
     row = tl.program_id(0)

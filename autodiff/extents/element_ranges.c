@@ -70,10 +70,11 @@ static bool chain_digits(StoredSearch *coverage, const MaskCut *cut, DigitChain 
     for (int i = 0; i < coverage->count; i++) left += !poly_is_zero(cut->weights[i]);
     while (left) {
         StoredDigit *next = NULL;
-        for (int i = 0; i < coverage->count && !next; i++) {
+        for (int i = 0; i < coverage->count; i++) {
             StoredDigit *digit = &coverage->digits[i];
             if (digit->is_taken || !weight || !poly_equal(cut->weights[i], weight)) continue;
-            next = digit;
+            // a lane that is alone along its axis has no share in what the others come to
+            if (!next || (digit->extent && poly_is_one(digit->extent))) next = digit;
         }
         if (!next) return false;
         if (!chain->step) chain->step = next->weight;

@@ -357,6 +357,41 @@ def squares(x, rows):
 )
 
 
+BATCHES = (
+    HEAD
+    + """
+@triton.jit
+def cubes_kernel(x_desc, y_desc, B: tl.constexpr):
+    at = [tl.program_id(2), tl.program_id(0) * B, tl.program_id(1) * 16]
+    x = x_desc.load(at).reshape(B, 16)
+    y_desc.store(at, (x * x * x).reshape(1, B, 16))
+
+
+def cubes(x, planes):
+    K, M, N = x.shape
+    y = torch.zeros_like(x)
+    x_desc = TensorDescriptor(x, [planes, M, N], [M * N, N, 1], [1, 4, 16])
+    y_desc = TensorDescriptor(y, [K, M, N], [M * N, N, 1], [1, 4, 16])
+    cubes_kernel[(triton.cdiv(M, 4), triton.cdiv(N, 16), K)](x_desc, y_desc, B=4)
+    return y
+"""
+)
+
+
+@pytest.mark.parametrize("planes", [3, 2])
+def test_blocks_of_one_plane_are_not_set_to_zero_first(
+    planes: int, tmp_path: Path, interpreter: Worker
+) -> None:
+    text = module_of(tmp_path, BATCHES)
+    assert "stored=[" in text
+    x, up = floats(3, 7, 20), floats(3, 7, 20)
+    result = call_function(
+        text, "cubes", [x, planes], wrt=[0], grad_outputs=[up], worker=interpreter
+    )
+    want = np.where(np.arange(3)[:, None, None] < planes, 3 * up * x * x, 0)
+    np.testing.assert_allclose(result.gradients[0], want, rtol=1e-4, atol=1e-6)
+
+
 @pytest.mark.parametrize("rows", [7, 5, 1])
 def test_what_descriptors_have_is_not_set_to_zero_first(
     rows: int, tmp_path: Path, interpreter: Worker

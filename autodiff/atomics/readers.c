@@ -103,6 +103,17 @@ bool value_has_coordinate(Arena *arena, const Coordinate *coordinate, const Valu
     return walk_from(value, has_rule, true, &search);
 }
 
+static intptr_t is_of_loop(ValueWalk *walk, const Value *value) {
+    const Op *op = value ? value->op : NULL;
+    if (!op || value->constant) return false;
+    if (op->code == OP_FOR || op->code == OP_STATIC_FOR) return true;
+    for (int i = 0; i < op->operand_count; i++)
+        if (walk_ask(walk, op->operands[i])) return true;
+    return false;
+}
+
+bool value_needs_loop(const Value *value) { return walk_from(value, is_of_loop, true, NULL) != 0; }
+
 /* ---- the same of another one ---- */
 
 static Arena *arena_of(const OtherReader *reader) { return reader->builder->function->arena; }

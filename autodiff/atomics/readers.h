@@ -42,6 +42,8 @@ Value *coordinate_spread(Builder *b, const Coordinate *coordinate, Value *condit
 Value *coordinate_end(Builder *b, const Coordinate *coordinate);
 /// Whether the value is made of the coordinate.
 bool value_has_coordinate(Arena *arena, const Coordinate *coordinate, const Value *value);
+/// Whether the value is made by a loop: who makes it again runs that, too.
+bool value_needs_loop(const Value *value);
 /// What the reader has in the value's place; the value itself where that is the same. NULL where it cannot be made: it has to be made of
 /// loads and of operations element by element, and of loops of these.
 Value *reader_value(OtherReader *reader, Value *value);

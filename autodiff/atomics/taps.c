@@ -7,7 +7,6 @@
 #include "analysis/build/value_poly.h"
 #include "analysis/ir/loops.h"
 #include "analysis/ir/type.h"
-#include "analysis/ir/walk.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/atomics/tap_bounds.h"
 #include "autodiff/rewrite/copying.h"
@@ -299,15 +298,6 @@ static Value *reader_term(const TapWriting *writing, OtherReader *reader, const 
     return mask ? build_ternary(b, OP_WHERE, mask, value, build_float(b, 0.0)) : value;
 }
 
-static intptr_t is_of_loop(ValueWalk *walk, const Value *value) {
-    const Op *op = value ? value->op : NULL;
-    if (!op || value->constant) return false;
-    if (op->code == OP_FOR || op->code == OP_STATIC_FOR) return true;
-    for (int i = 0; i < op->operand_count; i++)
-        if (walk_ask(walk, op->operands[i])) return true;
-    return false;
-}
-
 /// The sum over the loops of a read from `loop` on.
 static Value *sum_over_loops(const TapWriting *writing, OtherReader *reader, const TapRead *read,
                              int loop, Value *sum) {
@@ -321,7 +311,7 @@ static Value *sum_over_loops(const TapWriting *writing, OtherReader *reader, con
     Function *function = outside->function;
     Value *operands[] = {from->operands[0], from->operands[1], from->operands[2], sum};
     // Readers that run a loop themselves are not written out one by one: text and compiler would have the square of it.
-    bool is_long = walk_from(read->statement->op->operands[1], is_of_loop, true, NULL);
+    bool is_long = value_needs_loop(read->statement->op->operands[1]);
     Op *made = op_append(outside, is_long ? OP_FOR : from->code, operands, 4, 0);
     made->range = from->range;
     made->note = from->note;

@@ -240,6 +240,10 @@ static bool is_stepped_by_stride(Arena *arena, const LaunchPlan *plan, const Ste
 
 const char *apart_text(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient) {
     const Backward *backward = plan->backward;
+    for (int i = 0; i < backward->step_count;
+         i++)  // windows that overlap are gathered, and looked at already
+        if (backward->steps[i].is_of_windows && strcmp(backward->steps[i].of, gradient->of) == 0)
+            return NULL;
     for (int i = 0; i < backward->step_count; i++) {
         const StepCheck *check = &backward->steps[i];
         if (strcmp(check->of, gradient->of) != 0 || *check->guard) continue;

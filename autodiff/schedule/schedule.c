@@ -15,6 +15,7 @@
 #include "autodiff/atomics/taps.h"
 #include "autodiff/gathers/in_order.h"
 #include "autodiff/gathers/repeats.h"
+#include "autodiff/gathers/row_windows.h"
 #include "autodiff/padding/last_rows.h"
 #include "autodiff/padding/unwrap.h"
 #include "autodiff/rewrite/order.h"
@@ -206,6 +207,16 @@ static bool store_repeats(Differentiation *state, const Accumulation *statement)
     return true;
 }
 
+/// Windows that begin at every few elements of rows become one plain store of each element. False where they stay.
+static bool store_row_windows(Differentiation *state, const Accumulation *statement) {
+    Accumulation own = *statement;
+    own.op = row_windows_gather(state, statement);
+    if (!own.op) return false;
+    op_remove(statement->op);
+    make_store(&own, state->backward);
+    return true;
+}
+
 /// A barrier in front of an operation, where none is there.
 static void wait_before(Differentiation *state, Op *op) {
     if (op->previous && op->previous->code == OP_DEBUG_BARRIER) return;
@@ -243,7 +254,8 @@ static void schedule_group(Differentiation *state, Gradient *gradient, Accumulat
     gradient->range = group[0].range;
     if (store_neighbours(state, group, count) || store_taps(state, group, count)) return;
     if (count == 1 && !statement_sharing(state, &group[0]).is_private &&
-        (gradient_sum_in_order(state, group[0].op) || store_repeats(state, &group[0])))
+        (gradient_sum_in_order(state, group[0].op) || store_repeats(state, &group[0]) ||
+         store_row_windows(state, &group[0])))
         return;
     Pair *pairs = ARENA_ARRAY(state->arena, Pair, count * count + 1);
     const Op **told_by = ARENA_ARRAY(state->arena, const Op *, count *count + 1);

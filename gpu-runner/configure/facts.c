@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "analysis/addresses/affine.h"
+#include "analysis/addresses/axis.h"
 #include "analysis/ir/walk.h"
 #include "gpu-runner/configure/descriptor_sizes.h"
 
@@ -757,6 +759,34 @@ static void find_parts(FactWalk *walk) {
     }
 }
 
+/// Whether an address adds the number of an iteration as it is, in a loop whose length the compiler knows: taps of a window.
+static bool adds_taps(const Poly *base) {
+    for (int t = 0; t < base->count; t++) {
+        const Monomial *term = &base->terms[t];
+        if (term->coefficient != 1 || term->atom_count != 1 ||
+            !value_is_loop_variable(term->atoms[0]))
+            continue;
+        const Value *end = term->atoms[0]->region->parent->operands[1];
+        if (end->constant || end->type.is_constexpr) return true;
+    }
+    return false;
+}
+
+/// Constexprs that lanes are multiplied with in such addresses: windows begin at every so many elements.
+static bool visit_window(void *context, Op *op) {
+    const FactWalk *walk = context;
+    if (op->code != OP_LOAD) return true;
+    const Access access = access_of(walk->arena, op);
+    if (!access.offset.known || !adds_taps(access.offset.base)) return true;
+    for (int i = 0; i < walk->count; i++)
+        for (int k = 0; k < access.offset.rank; k++)
+            if (walk->function->parameters[i].is_constexpr &&
+                poly_equal(access.offset.lane[k],
+                           poly_atom(walk->arena, walk->function->parameters[i].value)))
+                walk->facts[i].is_window_step = true;
+    return true;
+}
+
 ParameterFacts *facts_of(Arena *arena, const Function *function) {
     FactWalk walk = {.arena = arena, .function = function, .count = function->parameter_count};
     walk.origins = ARENA_ARRAY(arena, ValueOrigin, function->value_count + 1);
@@ -779,6 +809,7 @@ ParameterFacts *facts_of(Arena *arena, const Function *function) {
     walk.is_second = true;
     walk_region(&walk, function->body);
     region_walk(function->body, visit_dot, &walk);
+    region_walk(function->body, visit_window, &walk);
     for (int i = 0; i < walk.count; i++) FOR_EACH_PARAMETER(&walk, k, walk.facts[i].indexes)
     if (k != i && walk.facts[k].is_offset_list) walk.facts[i].is_list_index = true;
     for (int i = 0; i < walk.count; i++) FOR_EACH_PARAMETER(&walk, k, walk.facts[i].indexes)

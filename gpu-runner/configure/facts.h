@@ -45,8 +45,9 @@ typedef struct ParameterFacts {
     bool is_stride;  // multiplies an index in an address
     bool
         is_lone_stride;  // ... without another: what only multiplies strides says how many of them there are
-    bool is_aligned;  // a descriptor's stride, which must be a multiple of 16 bytes
-    bool is_tile;     // multiplies a program id or a loop variable in what is compared with a size
+    bool is_window_step;  // elements from where a window begins to where the next one does: a few
+    bool is_aligned;      // a descriptor's stride, which must be a multiple of 16 bytes
+    bool is_tile;  // multiplies a program id or a loop variable in what is compared with a size
     bool is_block_count;  // multiplies a block
     bool is_start;        // added to a program id
     bool is_divisor;      // x // it, x % it; of a pointer: by what is loaded

@@ -258,6 +258,7 @@ static int64_t stride_of(const Guess *guess, int index) {
                                            (int64_t)4099 * 1031 * 211 * 131,
                                            (int64_t)4099 * 1031 * 211 * 131 * 131};
     bool is_transposed = guess->extra == EXTRA_TRANSPOSED;
+    if (guess->facts[index].is_window_step) return 2 + (int64_t)(guess->variation % 2);
     int level = is_transposed ? stride_level(guess, index) : guess->levels[index];
     if (guess->is_far && level == 0 && is_only_stride(guess, index)) level = 1;
     if (level == 0 && !guess->facts[index].is_lone_stride) return MORE_THAN_PROGRAMS;

@@ -367,6 +367,8 @@ Error dense_launch(DenseMemory *dense, const VirtualMemory *memory, const CudaCa
     LoweredLaunch after;
     Error error =
         lower_function(dense->arena, call->function, call->arguments, call->numbers, &lowered);
+    if (!error && lowered.is_ordered && call->numbers.is_dual)
+        error = "tangents of programs that run one after the other take too long at these sizes";
     if (!error)
         error = device_kernel(device, dense->arena, lowered.text, LOWERED_NAME, false, &kernel);
     if (!error) error = room_take(dense, &lowered, programs, &blocks);

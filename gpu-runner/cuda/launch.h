@@ -11,6 +11,8 @@ typedef struct CudaUse {
     Arena *arena;  // of the sentence
     int64_t launches;
     int64_t backwards;    // of them, of backward kernels
+    int64_t tangents;     // with tangents
+    int64_t rounded;      // in the element types of the launch
     DeviceTimes before;   // when the request began
     double interpreting;  // interp_seconds(), then
     Error refused;  // why the cpu backend ran what the GPU should have, the first time; or NULL
@@ -22,12 +24,12 @@ typedef struct CudaCall {
     const int64_t *grid;     // of three axes
     bool reversed;           // the last program comes first
     bool in_order;           // one program after the other: they meet in memory
-    StagedNumbers numbers;   // their tangents are dense.h's
+    StagedNumbers numbers;
     const VirtualMemory *
         footprint;  // memory after the same launch by the interpreter, which says what is touched; NULL: buffers are as large as they say
 } CudaCall;
 
-/// Runs all programs on the GPU of this process, in doubles. `memory` then holds what they wrote, and nothing of who wrote it. A
+/// Runs all programs on the GPU of this process. `memory` then holds what they wrote, and nothing of who wrote it. A
 /// sentence in `arena`, and `memory` as it was, where it cannot run there or does not get through.
 Error cuda_launch(Arena *arena, VirtualMemory *memory, const CudaCall *call);
 

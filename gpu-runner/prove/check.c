@@ -312,17 +312,13 @@ static void check_owner(Checker *checker, int parameter, Execution *again) {
     }
 }
 
-static bool programs_meet(const VirtualMemory *memory) {
-    return memory->overwritten_by_two || memory->crossing.message;
-}
-
 /// A backward whose programs do not meet but in atomic updates gives the same in any order, but for rounding. Others run in the
 /// interpreter's order, where the GPU is to do all that it can.
 static void trace_backward(Checker *checker, int first) {
     const VirtualMemory *memory = checker->backward.memory;
     if (checker->result->findings.count > first || !checker->executor.footprint) return;
-    if (programs_meet(memory) && !device_is_eager()) return;
-    checker->executor.in_order = checker->executor.in_order || programs_meet(memory);
+    if (memory_programs_meet(memory) && !device_is_eager()) return;
+    checker->executor.in_order = checker->executor.in_order || memory_programs_meet(memory);
     checker->executor.traced = &checker->backward;
 }
 
@@ -620,14 +616,16 @@ static void use_gpu(Checker *checker) {
     const VirtualMemory *memory = checker->forward.memory;
     CudaUse *use = checker->problem->cuda;
     if (!device_is_eager() && memory->steps < WORTH_A_COMPILER) return;
-    if (memory->findings.count || (programs_meet(memory) && !device_is_eager())) {
+    if (memory->findings.count || (memory_programs_meet(memory) && !device_is_eager())) {
         if (!use->refused)
             use->refused =
                 "its programs meet in memory, or use what nobody defined: the cpu backend has the order for it";
         return;
     }
     checker->executor.footprint = memory;
-    checker->executor.in_order = programs_meet(memory);
+    checker->executor.in_order = memory_programs_meet(memory);
+    checker->executor.interprets_tangents =
+        !device_is_eager();  // they are few: no worth of a compile
 }
 
 /// Whether a forward that was rewritten computes what it did.

@@ -418,8 +418,6 @@ static void bind_arguments(Staging *staging, Tile *const *arguments) {
 
 Error lower_function(Arena *arena, const Function *function, Tile *const *arguments,
                      StagedNumbers options, Lowered *lowered) {
-    if (options.is_dual && options.rounds)
-        return "tangents of rounded numbers are the interpreter's";
     InterpOptions known = {
         .max_steps = 1 << 20, .own_types = options.rounds, .allow_tf32 = options.allow_tf32};
     Interp *folding = interp_new(arena, &known);
@@ -433,6 +431,7 @@ Error lower_function(Arena *arena, const Function *function, Tile *const *argume
     staging->is_dual = options.is_dual;
     staging->rounds = options.rounds;
     staging->allow_tf32 = options.allow_tf32;
+    staging->holds_extremes = options.holds_extremes;
     Tile **none = ARENA_ARRAY(arena, Tile *, function->parameter_count + 1);
     interp_begin(folding, memory_new(arena), function, none, (const int64_t[3]){1, 1, 1});
     if (setjmp(staging->stop)) return staging->error;

@@ -29,6 +29,19 @@ static const char *const declarations[] = {
     "    r.v = a.v * b.v, r.t = tad_moved(b.v, a.t) + tad_moved(a.v, b.t);\n",
     "    return r;\n",
     "}\n",
+    "/* A sum of products: the values', and what each factor's tangents add to it. */\n",
+    "typedef struct TadProduct { double v, left, right; } TadProduct;\n",
+    "#define TAD_NO_PRODUCT {0.0, 0.0, 0.0}\n",
+    "DEVICE TadProduct tad_product(TadProduct sum, TadReal a, TadReal b) {\n",
+    "    sum.v += a.v * b.v;\n",
+    "    sum.left += tad_moved(b.v, a.t), sum.right += tad_moved(a.v, b.t);\n",
+    "    return sum;\n",
+    "}\n",
+    "DEVICE TadReal tad_produced(TadProduct sum) {\n",
+    "    TadReal r;\n",
+    "    r.v = sum.v, r.t = sum.left + sum.right;\n",
+    "    return r;\n",
+    "}\n",
     "#define TAD_REAL(x) tad_real(x)\n",
     "#define TAD_V(x) ((x).v)\n",
     "#else\n",
@@ -37,9 +50,13 @@ static const char *const declarations[] = {
     "#define TAD_V(x) (x)\n",
     "#define tad_plus(a, b) ((a) + (b))\n",
     "#define tad_times(a, b) ((a) * (b))\n",
+    "typedef double TadProduct;\n",
+    "#define TAD_NO_PRODUCT 0.0\n",
+    "#define tad_product(sum, a, b) ((sum) + (a) * (b))\n",
+    "#define tad_produced(sum) (sum)\n",
     "#endif\n",
     "#ifdef TAD_ROUNDS\n",
-    "APART double tad_round_as(double value, int dtype);\n",
+    "DEVICE TadReal tad_round_as(TadReal value, int dtype);\n",
     "#endif\n",
     "#define EACH(i, n) for (long long i = threadIdx.x; i < (n); i += blockDim.x)\n",
     "/* Of one element each thread has a variable of its own. */\n",
@@ -190,6 +207,30 @@ static const char *const declarations[] = {
     "    } while (old != seen);\n",
     "}\n",
     "#endif\n",
+    "/* An update whose turn it is: no other thread updates now. */\n",
+    "APART TadReal tad_turn(TadLaunch *launch, long long address, int dtype, int how, TadReal value,\n",
+    "    int line, long long program, long long element) {\n",
+    "    TadBuffer buffer;\n",
+    "    TadReal before = TAD_REAL(0.0), next;\n",
+    "    long long at = tad_place(launch, address, dtype, &buffer, line, program, element);\n",
+    "    if (at < 0) return before;\n",
+    "    if (buffer.users) tad_use(launch, &buffer, at, 2, line, program, element);\n",
+    "    before = TAD_REAL(((volatile double *)buffer.data)[at]);\n",
+    "    next = TAD_REAL(tad_updated(how, TAD_V(before), TAD_V(value)));\n",
+    "#ifdef TAD_DUAL\n",
+    "    if (buffer.tangents) before.t = ((volatile double *)buffer.tangents)[at];\n",
+    "    next.t = how == 0 ? before.t + value.t : next.v == value.v ? value.t : before.t;\n",
+    "#endif\n",
+    "#ifdef TAD_ROUNDS\n",
+    "    next = tad_round_as(next, dtype);\n",
+    "#endif\n",
+    "    ((volatile double *)buffer.data)[at] = TAD_V(next);\n",
+    "#ifdef TAD_DUAL\n",
+    "    if (buffer.tangents) ((volatile double *)buffer.tangents)[at] = next.t;\n",
+    "#endif\n",
+    "    if (buffer.written) ((volatile unsigned char *)buffer.written)[at] = 1;\n",
+    "    return before;\n",
+    "}\n",
     "/* An update of an element, as the interpreter's; of integers wrapped to `bits` bits. */\n",
     "APART TadWord tad_update(TadLaunch *launch, long long address, int dtype, int how, int is_float,\n",
     "    int bits, TadReal real, long long integer, int line, long long program, long long element) {\n",
@@ -210,9 +251,6 @@ static const char *const declarations[] = {
     "        seen = old;\n",
     "        value.integer = (long long)seen;\n",
     "        if (is_float) value.number = tad_updated(how, value.number, number);\n",
-    "#ifdef TAD_ROUNDS\n",
-    "        if (is_float) value.number = tad_round_as(value.number, dtype);\n",
-    "#endif\n",
     "        else value.integer = tad_updated_whole(how, value.integer, integer);\n",
     "        if (!is_float && bits == 32) value.integer = (long long)(int)value.integer;\n",
     "        if (!is_float && bits == -32) value.integer = (long long)(unsigned)value.integer;\n",
@@ -284,8 +322,32 @@ static const char *const rounding[] = {
     "    if (fabs(rounded) <= limit) return rounded;\n",
     "    return copysign(has_infinity ? TAD_INFINITY : limit, value);\n",
     "}\n",
-    "DEVICE double tad_to_tf32(double value) { return tad_to(value, 10, -126, 1e300, 1); }\n",
+    "DEVICE double tad_tf32(double value) { return tad_to(value, 10, -126, TAD_INFINITY, 1); }\n",
 };
+
+/// Of numbers and, where they have one, of their tangents, which have their types' digits and any size.
+static const char *const rounding_both[] = {
+    "#ifdef TAD_DUAL\n",
+    "DEVICE TadReal tad_round_as(TadReal value, int dtype) {\n",
+    "    value.v = tad_round_number(value.v, dtype), value.t = tad_round_tangent(value.t, dtype);\n",
+    "    return value;\n",
+    "}\n",
+    "DEVICE TadReal tad_round_loaded(TadReal value, int dtype) {\n",
+    "    value.v = tad_round_number(value.v, dtype);\n",
+    "    return value;\n",
+    "}\n",
+    "DEVICE TadReal tad_to_tf32(TadReal value) {\n",
+    "    value.v = tad_tf32(value.v), value.t = tad_tf32(value.t);\n",
+    "    return value;\n",
+    "}\n",
+    "#else\n",
+    "DEVICE TadReal tad_round_as(TadReal value, int dtype) { return tad_round_number(value, dtype); }\n",
+    "DEVICE TadReal tad_round_loaded(TadReal value, int dtype) { return tad_round_number(value, dtype); }\n",
+    "DEVICE TadReal tad_to_tf32(TadReal value) { return tad_tf32(value); }\n",
+    "#endif\n",
+};
+
+enum { LOWEST_OF_TANGENTS = -900 };  // round_precision's
 
 static const char *const on_words[] = {
     "typedef struct TadWords { unsigned long long w[4]; } TadWords;\n",
@@ -374,11 +436,21 @@ bool prelude_has_slope(int code) {
     return slope && !strstr(slope, "DIFFERENCE");  // a macro of the table's
 }
 
+static void put_rounding_of_tangents(Buffer *text) {
+    buffer_puts(
+        text, "APART double tad_round_tangent(double value, int dtype) {\n    switch (dtype) {\n");
+    for (int code = 0; code < DTYPE_COUNT; code++)
+        if (dtype_code_is_float((DTypeCode)code) && code != DTYPE_FLOAT64)
+            buffer_printf(text, "    case %d: return tad_to(value, %d, %d, TAD_INFINITY, 1);\n",
+                          code, dtype_mantissa_bits((DTypeCode)code), LOWEST_OF_TANGENTS);
+    buffer_puts(text, "    default: return value;\n    }\n}\n");
+}
+
 /// The types of floats, with what rounding to them needs.
-static void put_roundings(Buffer *text) {
+static void put_roundings(Buffer *text, bool is_dual) {
     for (size_t i = 0; i < sizeof rounding / sizeof *rounding; i++) buffer_puts(text, rounding[i]);
     buffer_puts(text,
-                "APART double tad_round_as(double value, int dtype) {\n    switch (dtype) {\n");
+                "APART double tad_round_number(double value, int dtype) {\n    switch (dtype) {\n");
     for (int code = 0; code < DTYPE_COUNT; code++) {
         DTypeCode dtype = (DTypeCode)code;
         if (!dtype_code_is_float(dtype) || dtype_bits(dtype) >= 32) continue;
@@ -390,6 +462,9 @@ static void put_roundings(Buffer *text) {
     }
     buffer_printf(text, "    case %d: return (double)(float)value;\n", DTYPE_FLOAT32);
     buffer_puts(text, "    default: return value;\n    }\n}\n");
+    if (is_dual) put_rounding_of_tangents(text);
+    for (size_t i = 0; i < sizeof rounding_both / sizeof *rounding_both; i++)
+        buffer_puts(text, rounding_both[i]);
 }
 
 void prelude_write(Buffer *text, const Staging *staging) {
@@ -401,7 +476,7 @@ void prelude_write(Buffer *text, const Staging *staging) {
         buffer_puts(text, declarations[i]);
     for (size_t i = 0; staging->draws && i < sizeof on_words / sizeof *on_words; i++)
         buffer_puts(text, on_words[i]);
-    if (staging->rounds) put_roundings(text);
+    if (staging->rounds) put_roundings(text, is_dual);
     for (int code = 0; code < OP_COUNT; code++) {
         if (!staging->has_op[code]) continue;
         Columns columns = columns_of(code);

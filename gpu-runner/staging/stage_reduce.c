@@ -27,7 +27,7 @@ static const Staged *sum_rounded(Staging *staging, const AxisView *view, const S
     stage_fill(staging, row, staged_at(staging, source, "i"));
     const char *low = staged_at(staging, row, view_at(staging, view, "k")),
                *high = staged_at(staging, row, view_at(staging, view, "(k + rest - rest / 2)")),
-               *sum = arena_printf(staging->arena, "%s + %s", low, high);
+               *sum = arena_printf(staging->arena, "tad_plus(%s, %s)", low, high);
     stage_outputs_open(staging, result);
     stage_open(staging, "for (long long rest = %lld; rest > 1; rest -= rest / 2)",
                (long long)view->length);
@@ -95,8 +95,11 @@ void stage_reduce_extreme(Staging *staging, const Op *op) {
         return;
     }
     Staged *value = staged_new(staging, TILE_NUMBER, source->dtype, view.rank, view.dims);
+    const char *best =
+        staged_at(staging, source, view_at(staging, &view, staged_at(staging, index, "i")));
+    bool is_held = staging->holds_extremes && staged_is_float(source);
     stage_fill(staging, value,
-               staged_at(staging, source, view_at(staging, &view, staged_at(staging, index, "i"))));
+               is_held ? arena_printf(staging->arena, "TAD_REAL(TAD_V(%s))", best) : best);
     const Staged *results[2] = {value, index};
     if (both)
         stage_results(staging, op, results, 2);
@@ -373,11 +376,11 @@ void stage_dot(Staging *staging, const Op *op) {
                                      (long long)(dims[1] * dims[2]), (long long)depth,
                                      (long long)dims[2], (long long)dims[2]);
     stage_outputs_open(staging, result);
-    stage_line(staging, "TadReal sum = TAD_REAL(0.0);");
-    stage_line(
-        staging, "for (long long k = 0; k < %lld; k++) sum = tad_plus(sum, tad_times(%s, %s));",
-        (long long)depth, dot_operand(staging, op, a, left), dot_operand(staging, op, b, right));
-    stage_outputs_close(staging, result, "sum");
+    stage_line(staging, "TadProduct sum = TAD_NO_PRODUCT;");
+    stage_line(staging, "for (long long k = 0; k < %lld; k++) sum = tad_product(sum, %s, %s);",
+               (long long)depth, dot_operand(staging, op, a, left),
+               dot_operand(staging, op, b, right));
+    stage_outputs_close(staging, result, "tad_produced(sum)");
     const Staged *cast = stage_cast(staging, result, dtype);
     if (has_initial) {
         const Staged *both[2] = {cast, initial};

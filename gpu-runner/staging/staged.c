@@ -225,9 +225,18 @@ const char *stage_wrap(Staging *staging, const char *text, DTypeCode dtype) {
     return arena_printf(staging->arena, "(long long)(%s)(%s)", types[dtype], text);
 }
 
-const char *stage_rounded(Staging *staging, const char *text, DTypeCode dtype) {
+static const char *rounded_by(Staging *staging, const char *function, const char *text,
+                              DTypeCode dtype) {
     if (!staging->rounds || dtype == DTYPE_FLOAT64 || !dtype_code_is_float(dtype)) return text;
-    return arena_printf(staging->arena, "tad_round_as(%s, %d)", text, (int)dtype);
+    return arena_printf(staging->arena, "%s(%s, %d)", function, text, (int)dtype);
+}
+
+const char *stage_rounded(Staging *staging, const char *text, DTypeCode dtype) {
+    return rounded_by(staging, "tad_round_as", text, dtype);
+}
+
+const char *stage_rounded_loaded(Staging *staging, const char *text, DTypeCode dtype) {
+    return rounded_by(staging, "tad_round_loaded", text, dtype);
 }
 
 const char *stage_cast_text(Staging *staging, const char *at, DTypeCode from, DTypeCode to) {

@@ -32,6 +32,7 @@ typedef struct Staging {
     bool is_dual;           // numbers have tangents
     bool rounds;            // numbers are rounded to their types
     bool allow_tf32;        // and those of float32 products to TF32
+    bool holds_extremes;    // maxima and minima along an axis have no tangent
     bool has_op[OP_COUNT];  // whose function the text needs
     bool draws;             // the text needs functions on words of bits (prelude.c)
     bool is_ordered;        // programs have to run in the interpreter's order
@@ -93,8 +94,10 @@ void stage_outputs_close(Staging *staging, const Staged *result, const char *val
 const char *stage_cast_text(Staging *staging, const char *at, DTypeCode from, DTypeCode to);
 const char *stage_cast_at(Staging *staging, const Staged *staged, const char *at, DTypeCode to);
 const Staged *stage_cast(Staging *staging, const Staged *source, DTypeCode dtype);
-/// A number (its text) rounded to its type, where numbers are.
+/// A number (its text) rounded to its type, where numbers are, and its tangent to as many digits.
 const char *stage_rounded(Staging *staging, const char *text, DTypeCode dtype);
+/// The same without the tangent: what comes from memory.
+const char *stage_rounded_loaded(Staging *staging, const char *text, DTypeCode dtype);
 const char *stage_wrap(Staging *staging, const char *text, DTypeCode dtype);
 
 /// Operands by position (NULL where omitted or None) or by the row's parameter name.

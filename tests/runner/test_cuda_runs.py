@@ -310,6 +310,8 @@ def test_verdicts_are_those_of_the_interpreter(example: str, cpu: Runner, cuda: 
             assert got[part] == wanted[part], (name, part)
         assert math.isclose(got["worst_error"], wanted["worst_error"], abs_tol=1e-9)
         assert got["cuda"]["launches"] > got["cuda"]["backward_launches"] > 0, name
+        assert got["cuda"]["tangent_launches"] > 0, name
+        assert got["cuda"]["own_type_launches"] > 0, name
         assert "refused" not in got["cuda"], (name, got["cuda"])
 
 

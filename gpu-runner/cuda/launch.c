@@ -231,6 +231,29 @@ static Error transfer_run(Transfer *transfer, Device *device, Arena *arena,
     return error;
 }
 
+static bool is_among(const char *const *texts, int count, const char *text) {
+    for (int i = 0; i < count; i++)
+        if (strcmp(texts[i], text) == 0) return true;
+    return false;
+}
+
+void cuda_prepare(Device *device, const char *first, const CudaCall *calls, int count,
+                  bool is_quick) {
+    Arena *scratch = arena_new();
+    const char **texts = ARENA_ARRAY(scratch, const char *, count + 1);
+    int text_count = 0;
+    if (first) texts[text_count++] = first;
+    for (int i = 0; i < count; i++) {
+        Lowered lowered;
+        Error error = lower_function(scratch, calls[i].function, calls[i].arguments,
+                                     calls[i].numbers, &lowered);
+        if (!error && !is_among(texts, text_count, lowered.text))
+            texts[text_count++] = lowered.text;
+    }
+    device_prepare(device, texts, text_count, is_quick);
+    arena_free(scratch);
+}
+
 Error cuda_launch(Arena *arena, VirtualMemory *memory, const CudaCall *call) {
     Device *device = device_open();
     Error error = device_missing(device);

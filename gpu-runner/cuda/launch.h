@@ -33,6 +33,10 @@ typedef struct CudaCall {
 /// sentence in `arena`, and `memory` as it was, where it cannot run there or does not get through.
 Error cuda_launch(Arena *arena, VirtualMemory *memory, const CudaCall *call);
 
+/// Compiles the kernels of these launches beside each other, and `first`, a text that is none of theirs (or NULL); `is_quick` as
+/// device_load's. What has no lowering, or does not compile, is left to the launch.
+void cuda_prepare(Device *device, const char *first, const CudaCall *calls, int count,
+                  bool is_quick);
 /// Numbers and addresses of the arguments as the kernel reads them: 8 bytes each; and their tangents, where they are wanted.
 void launch_arguments(const CudaCall *call, int64_t *bits, double *tangents);
 /// What a launch says of itself after it ran: NULL, or a sentence.

@@ -486,6 +486,27 @@ Execution execution_backward(Executor *executor, bool reversed, const Perturbati
     return run;
 }
 
+void execution_prepare(Executor *executor, Execution *run, const StagedNumbers *forwards, int count,
+                       const StagedNumbers *backwards) {
+    const Problem *problem = executor->problem;
+    Device *device = device_open();
+    if (device_missing(device)) return;
+    int call_count = 0, launches = backwards ? problem->launch_count : 0;
+    CudaCall *calls = ARENA_ARRAY(run->arena, CudaCall, count + launches + 1);
+    for (int i = 0; i < count; i++)
+        calls[call_count++] = (CudaCall){.function = problem->forward,
+                                         .arguments = execution_arguments(executor, run, NULL),
+                                         .numbers = forwards[i]};
+    for (int k = 0; k < launches; k++)
+        calls[call_count++] = (CudaCall){.function = problem->launches[k].function,
+                                         .arguments = execution_actuals(executor, run, k),
+                                         .numbers = *backwards};
+    cuda_prepare(device, NULL, calls, call_count, true);
+    for (int i = 0; i < call_count; i++)
+        for (int k = 0; k < calls[i].function->parameter_count; k++)
+            tile_release(&executor->interp->pool, calls[i].arguments[k]);
+}
+
 Execution execution_before(Executor *executor, int index) {
     const Problem *problem = executor->problem;
     Execution run = execution_forward(executor, NULL);

@@ -312,14 +312,23 @@ static void check_owner(Checker *checker, int parameter, Execution *again) {
     }
 }
 
+/// What is to run on the GPU is compiled at once.
+static void prepare_gpu(Checker *checker) {
+    const StagedNumbers numbers[] = {{.is_dual = false}, {.is_dual = true}};
+    const int count = checker->executor.interprets_tangents ? 1 : 2;
+    if (checker->executor.footprint)
+        execution_prepare(&checker->executor, &checker->backward, numbers, count, numbers);
+}
+
 /// A backward whose programs do not meet but in atomic updates gives the same in any order, but for rounding. Others run in the
 /// interpreter's order, where the GPU is to do all that it can.
 static void trace_backward(Checker *checker, int first) {
     const VirtualMemory *memory = checker->backward.memory;
-    if (checker->result->findings.count > first || !checker->executor.footprint) return;
+    Executor *executor = &checker->executor;
+    if (checker->result->findings.count > first || !executor->footprint) return;
     if (memory_programs_meet(memory) && !device_is_eager()) return;
-    checker->executor.in_order = checker->executor.in_order || memory_programs_meet(memory);
-    checker->executor.traced = &checker->backward;
+    executor->in_order = executor->in_order || memory_programs_meet(memory);
+    executor->traced = &checker->backward;
 }
 
 /// Gradients where the forward reads nothing must stay 0; a second run from the last program to the first must agree.
@@ -551,6 +560,7 @@ static void check_backward(Checker *checker) {
         conclude(checker, CHECK_UNPROVED, "the backward does not run: %s", checker->backward.error);
         return;
     }
+    prepare_gpu(checker);
     checker->rounding = backward_rounding(checker);
     trace_backward(checker, first);
     check_gradients(checker);

@@ -94,6 +94,9 @@ static Execution forward_along(Measure *measure, Executor *executor, int input, 
     return run;
 }
 
+/// Values without tangents, on the GPU.
+static const StagedNumbers in_own_types = {.rounds = true, .allow_tf32 = true};
+
 /// Further forwards run on the GPU, which is told what this one touched.
 static void use_gpu(Measure *measure, const Execution *forward) {
     const VirtualMemory *memory = forward->memory;
@@ -104,6 +107,9 @@ static void use_gpu(Measure *measure, const Execution *forward) {
         executors[i]->footprint = memory;
         executors[i]->in_order = memory_programs_meet(memory);
     }
+    const StagedNumbers numbers[] = {
+        {.is_dual = true}, {.is_dual = true, .rounds = true, .allow_tf32 = true}, in_own_types};
+    execution_prepare(&measure->own, &measure->first, numbers, 3, NULL);
 }
 
 /// One direction of one input. False where the forward does not run, or overflows in its own types.
@@ -272,6 +278,7 @@ static bool compare_gradients(Measure *measure) {
     if (measure->own.footprint) {
         measure->own.traced = &measure->truth;
         measure->own.in_order |= memory_programs_meet(measure->truth.memory);
+        execution_prepare(&measure->own, &measure->truth, NULL, 0, &in_own_types);
     }
     measure->rounded = execution_backward(&measure->own, false, NULL);
     if (!measure->rounded.error) return true;

@@ -313,12 +313,16 @@ static void stage_hint(Staging *staging, const Op *op) {
 static void stage_device_assert(Staging *staging, const Op *op) {
     const Staged *condition = staged_operand(staging, op, 0),
                  *mask = staged_named(staging, op, "mask");
-    if (!condition || condition->kind != TILE_NUMBER || mask)
-        stage_refuse(staging, "device_assert with a mask");
-    stage_line(staging, "EACH(i, %lld) if ((%s) == 0) tad_fault(launch, %d, %d, program, i, 0);",
-               (long long)condition->count,
-               staged_plain(staging, condition, staged_at(staging, condition, "i")), LOWERED_ASSERT,
-               op->range.source ? range_line(op->range) : 0);
+    if (!condition || condition->kind != TILE_NUMBER || (mask && mask->kind != TILE_NUMBER))
+        stage_refuse(staging, "such a device_assert");
+    bool is_masked = mask && mask->count == condition->count;
+    stage_line(
+        staging,
+        "EACH(i, %lld) if ((%s) == 0 && (%s) != 0) tad_fault(launch, %d, %d, program, i, 0);",
+        (long long)condition->count,
+        staged_plain(staging, condition, staged_at(staging, condition, "i")),
+        is_masked ? staged_plain(staging, mask, staged_at(staging, mask, "i")) : "1",
+        LOWERED_ASSERT, op->range.source ? range_line(op->range) : 0);
     stage_hint(staging, op);
 }
 

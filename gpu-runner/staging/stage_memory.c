@@ -161,7 +161,7 @@ static void no_result(Staging *staging, const Op *op) {
 }
 
 void stage_store(Staging *staging, const Op *op) {
-    const Staged *value = staged_named(staging, op, "value");
+    const Staged *value = staged_named(staging, op, op->code == OP_STORE ? "value" : "val");
     if (!value) stage_refuse(staging, "a store of None");
     StageAccess access = pointer_access(staging, op, value);
     store_access(staging, &access, value);
@@ -210,7 +210,6 @@ static const char *update_text(Staging *staging, const Op *op, const StageAccess
     const Staged *wanted = op->code == OP_ATOMIC_CAS ? staged_named(staging, op, "cmp") : NULL;
     bool is_float = dtype_code_is_float(access->dtype);
     int bits = dtype_bits(access->dtype);
-    if (!is_float && bits < 32) stage_refuse(staging, "an atomic on small integers");
     if (!is_float && dtype_class(dtype_of(access->dtype)) == CLASS_UNSIGNED) bits = -bits;
     if (staging->is_dual && is_float && op->code == OP_ATOMIC_CAS)
         stage_refuse(staging, "the derivative of %s", op_rows[op->code].id);
@@ -270,6 +269,14 @@ static void update_access(Staging *staging, const Op *op, const StageAccess *acc
     stage_line(staging, "%s;", update);
     access_close(staging);
     no_result(staging, op);
+}
+
+/// What other programs have stored counts, and so does their order.
+void stage_atomic_load(Staging *staging, const Op *op) {
+    StageAccess access = pointer_access(staging, op, NULL);
+    staging->is_ordered = true;
+    bool is_float = dtype_code_is_float(access.dtype);
+    stage_result(staging, op, load_access(staging, &access, is_float ? "TAD_REAL(0.0)" : "0"));
 }
 
 void stage_atomic(Staging *staging, const Op *op) {

@@ -35,6 +35,7 @@ typedef struct Staging {
     bool holds_extremes;    // maxima and minima along an axis have no tangent
     bool has_op[OP_COUNT];  // whose function the text needs
     bool draws;             // the text needs functions on words of bits (prelude.c)
+    bool has_small_bits;    // and those of floats of 16 bits and less
     bool is_ordered;        // programs have to run in the interpreter's order
     const Op *op;           // being lowered, for messages
     jmp_buf stop;
@@ -129,8 +130,9 @@ OpStaging stage_arange, stage_full, stage_transpose, stage_reshape, stage_expand
     stage_gather;
 OpStaging stage_reduce_sum, stage_reduce_extreme, stage_reduce_custom, stage_scan,
     stage_scan_custom, stage_sort, stage_topk, stage_histogram, stage_dot;
-OpStaging stage_load, stage_store, stage_atomic, stage_make_block_pointer, stage_advance,
-    stage_make_descriptor, stage_descriptor_load, stage_descriptor_store, stage_descriptor_atomic;
+OpStaging stage_load, stage_store, stage_atomic, stage_atomic_load, stage_make_block_pointer,
+    stage_advance, stage_make_descriptor, stage_descriptor_load, stage_descriptor_store,
+    stage_descriptor_atomic;
 OpStaging stage_random, stage_philox, stage_random_floats;
 
 #endif

@@ -7,10 +7,12 @@ Each stage prints lines that begin with `pass`, `FAIL` or `note`, goes on after 
 A summary is printed at the end; the exit status is 1 where a line failed. Stages, in their order:
 
 machine    what there is.
+numbers    the kernels of tests/runner/test_cuda_runs.py: the interpreter's numbers bit by bit, functions of a library to 1e-12 by norm.
 proofs     examples/ by the interpreter and by `--backend cuda`: verdicts, worst errors and the runs in own types have to agree.
 triton     the same backwards, compiled by Triton and launched, against the numbers of the interpreter (kernels.py).
 warm       the layer norm example again by the same worker: under 200 ms, of which under 20 ms are neither a kernel nor a compile.
 large      a layer norm of 4096 x 4096 and an attention of 2 x 4 x 1024 x 64, nothing compiled before: under two seconds.
+           A gelu of 268,435,456 elements is proved, too.
 times      `--time` beside `triton.testing.do_bench` of the same launch: a median over 0.05 ms may differ by 3 %.
 sanitized  compute-sanitizer over workers that prove examples, for as long as there is time.
 """
@@ -21,11 +23,13 @@ import argparse
 import concurrent.futures
 import glob
 import importlib.util
+import io
 import json
 import math
 import os
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -33,13 +37,14 @@ import tempfile
 import threading
 import time
 import traceback
+import unittest.mock
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 SHORT_MS, APART = 0.05, 0.03
-NEAR_ERROR, NEAR_TIMES = 1e-10, 0.02
-WARM_S, OVERHEAD_S, LARGE_S = 0.2, 0.02, 2.0
+NEAR_ERROR, NEAR_TIMES, NEAR_FUNCTIONS = 1e-10, 0.02, 1e-12
+WARM_S, OVERHEAD_S = 0.2, 0.02
 TRITON_PARTS, TRITON_LIMIT_S = 8, 150
 TRIES = 3
 # In this order, until the time is over.
@@ -84,12 +89,12 @@ class Report:
 
 
 class Worker:
-    """A `tad-runner --backend cuda` that answers one request at a time."""
+    """A `tad-runner` that answers one request at a time."""
 
-    def __init__(self, tad: Path, **environment: str) -> None:
+    def __init__(self, tad: Path, backend: str = "cuda", **environment: str) -> None:
         runner = tad.with_name("tad-runner")
         self.process = subprocess.Popen(
-            [runner, "--backend", "cuda"],
+            [runner, *(("--backend", backend) if backend != "cpu" else ())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **environment},
@@ -127,6 +132,11 @@ def report_of(tad: Path, *arguments: object, limit_s: float = 200) -> dict:
     return json.loads(run.stdout)
 
 
+def but(exceptions: object) -> str:
+    """The exceptions in words."""
+    return f"but {exceptions}" if exceptions else ""
+
+
 # --- machine ---
 
 
@@ -142,6 +152,53 @@ def machine(report: Report, tad: Path) -> None:
     import triton
 
     report.note(f"PyTorch {torch.__version__}, Triton {triton.__version__}, {os.cpu_count()} cores")
+
+
+# --- numbers ---
+
+
+def cases() -> object:
+    """The tests' module, for its kernels; its marks are none where pytest is missing."""
+    if not importlib.util.find_spec("pytest"):
+        sys.modules["pytest"] = unittest.mock.MagicMock()
+    from tests.runner import test_cuda_runs
+
+    return test_cuda_runs
+
+
+def distance(got: dict, wanted: dict) -> float:
+    """By norm, over all buffers; infinite where one is NaN and the other is not."""
+    pairs = [pair for name in wanted for pair in zip(got[name], wanted[name], strict=True)]
+    known = [(a, b) for a, b in pairs if a is not None and b is not None and math.isfinite(b)]
+    if any((a is None) != (b is None) for a, b in pairs):
+        return math.inf
+    size = math.sqrt(sum(b * b for _, b in known))
+    return math.sqrt(sum((a - b) ** 2 for a, b in known)) / (size or 1)
+
+
+def numbers(report: Report, tad: Path) -> None:
+    tests = cases()
+    workers = Worker(tad, "cpu"), Worker(tad)
+    functions = f"\ndef k(X, Y, N, Out, M, n, scale, BLOCK: tl.constexpr):{tests.FUNCTIONS}"
+    unlike, refused, far = [], [], 0.0
+    for name in (*tests.KERNELS, "functions"):
+        for own_types in (False, True):
+            body = functions if name == "functions" else None
+            params = {**tests.parameters(name, body), "own_types": own_types}
+            wanted, got = (worker.ask("run", params)[0] for worker in workers)
+            off = distance(got["buffers"], wanted["buffers"])
+            if name == "functions" and not own_types:
+                far = off
+            elif name != "functions" and got["buffers"] != wanted["buffers"]:
+                unlike.append(f"{name}{' in own types' if own_types else ''}: {off:.1e} by norm")
+            if got["cuda"]["launches"] != 1:
+                refused.append(f"{name}: {got['cuda'].get('refused')}")
+    for worker in workers:
+        worker.close()
+    count = 2 * len(tests.KERNELS)
+    report.line(not unlike, f"{count - len(unlike)} of {count} runs bit by bit {but(unlike)}")
+    report.line(far < NEAR_FUNCTIONS, f"functions of a library: {far:.1e} by norm")
+    report.line(not refused, f"all of them ran on the card {but(refused)}")
 
 
 # --- proofs ---
@@ -183,12 +240,12 @@ def proofs(report: Report, tad: Path) -> None:
             unrun.append(f"{key[1]}: {use.get('refused', use)}")
     proved = sum(k["status"] == "proved" for k in found["cpu"].values())
     report.line(
-        not apart, f"{proved} of {len(found['cpu'])} proved by cpu, alike by cuda but {apart}"
+        not apart, f"{proved} of {len(found['cpu'])} proved by cpu, alike by cuda {but(apart)}"
     )
     report.line(
-        not unlike, f"own types as by cpu (times apart by {largest:.4f} at most) but {unlike}"
+        not unlike, f"own types as by cpu (times apart by {largest:.4f} at most) {but(unlike)}"
     )
-    report.line(not unrun, f"forward, backward and own types had launches on the card but {unrun}")
+    report.line(not unrun, f"forward, backward and own types had launches on the card {but(unrun)}")
 
 
 # --- triton ---
@@ -199,7 +256,6 @@ def triton_part(part: int, parts: int) -> None:
     import tests.emitted.plan as plan
 
     plan.FILES = plan.EXAMPLES[part::parts]
-    sys.path.insert(0, str(ROOT / "bench/gpu"))
     import kernels
     import torch
     import triton
@@ -236,18 +292,19 @@ def triton_kernels(report: Report, tad: Path) -> None:
     agreed = len(verdicts) - len(others)
     report.line(
         not others,
-        f"{agreed} of {len(verdicts)} backwards agree, {singles} of them in float32, but {others}",
+        f"{agreed} of {len(verdicts)} backwards agree, {singles} of them in float32 {but(others)}",
     )
 
 
 # --- warm and large ---
 
-# What a launch of the real sizes is, for the kernels that are checked at such.
+# What a launch of the real sizes is, for the kernels that are checked at such, and what it may take.
 LARGE = {
     "layer_norm": (
         "layer_norm_kernel",
         "M=4096, X=f32[M, N], Y=f32[M, N], W=f32[N], B=f32[N], Mean=f32[M], Rstd=f32[M], "
         "stride=4096, N=4096, eps=0.00001, BLOCK_SIZE=1024, grid=(M,)",
+        2.0,
     ),
     "attention": (
         "attention_kernel",
@@ -256,6 +313,12 @@ LARGE = {
         + "".join(f"stride_{x}b=262144, stride_{x}h=65536, stride_{x}m=64, " for x in "qo")
         + "".join(f"stride_{x}b=262144, stride_{x}h=65536, stride_{x}n=64, " for x in "kv")
         + "n_heads=4, seq_q=1024, seq_k=1024, CAUSAL=True, HEAD_DIM=64, BLOCK_M=64, BLOCK_N=32, grid=(16, 8)",
+        2.0,
+    ),
+    "activations": (
+        "gelu_kernel",
+        "N=268435456, x_ptr=f32[N], y_ptr=f32[N], n_elements=N, APPROXIMATE=False, BLOCK=1024, grid=(N // 1024,)",
+        30.0,
     ),
 }
 
@@ -312,7 +375,7 @@ def warm(report: Report, tad: Path) -> None:
 
 
 def large(report: Report, tad: Path) -> None:
-    for example, (kernel, line) in LARGE.items():
+    for example, (kernel, line, most_s) in LARGE.items():
         with tempfile.TemporaryDirectory() as cache:
             for state in ("nothing compiled before", "compiled by another process"):
                 worker = Worker(tad, XDG_CACHE_HOME=cache)
@@ -324,74 +387,13 @@ def large(report: Report, tad: Path) -> None:
                 where = [entry.get("backend") for entry in result["configurations"]]
                 parts = {k: round(v, 2) for k, v in result["cuda"].get("seconds", {}).items()}
                 report.line(
-                    result["status"] == "proved" and where == ["cuda"] and seconds < LARGE_S,
+                    result["status"] == "proved" and where == ["cuda"] and seconds < most_s,
                     f"{kernel}, {state}: {seconds:.2f} s, again {again:.2f} s; {result['status']} by {where}, "
                     f"worst error {result['worst_error']}, {result['reason']} {parts} {result['cuda'].get('refused', '')}",
                 )
 
 
 # --- times ---
-
-
-def module(path: Path) -> object:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
-
-
-def rand(*shape: int, dtype: str = "float32") -> object:
-    import torch
-
-    return (torch.rand(*shape, device="cuda") * 2 - 1).to(getattr(torch, dtype))
-
-
-def softmax(m: int, n: int) -> tuple:
-    x, y = rand(m, n), rand(m, n)
-    kernel = module(EXAMPLES / "softmax.py").softmax_kernel
-    line = f"out_ptr=f32[{m}, {n}], in_ptr=f32[{m}, {n}], in_stride={n}, out_stride={n}, n_cols={n}, BLOCK={n}, grid=({m},)"
-    return lambda: kernel[(m,)](y, x, n, n, n, BLOCK=n), "softmax.py", "softmax_kernel", line
-
-
-def gelu(n: int) -> tuple:
-    x, y = rand(n), rand(n)
-    kernel = module(EXAMPLES / "activations.py").gelu_kernel
-    line = f"x_ptr=f32[{n}], y_ptr=f32[{n}], n_elements={n}, APPROXIMATE=False, BLOCK=1024, grid=({n // 1024},)"
-    launch = lambda: kernel[(n // 1024,)](x, y, n, APPROXIMATE=False, BLOCK=1024)  # noqa: E731
-    return launch, "activations.py", "gelu_kernel", line
-
-
-def layer_norm(m: int, n: int) -> tuple:
-    x, y = rand(m, n, dtype="float16"), rand(m, n, dtype="float16")
-    w, b = rand(n, dtype="float16"), rand(n, dtype="float16")
-    kernel = module(EXAMPLES / "layer_norm.py").layer_norm_row_kernel
-    line = (
-        f"x_ptr=f16[{m}, {n}], y_ptr=f16[{m}, {n}], weight_ptr=f16[{n}], bias_ptr=f16[{n}], x_row_stride={n}, "
-        f"y_row_stride={n}, n_cols={n}, eps=0.00001, HAS_BIAS=True, BLOCK={n}, grid=({m},)"
-    )
-    launch = lambda: kernel[(m,)](x, y, w, b, n, n, n, 1e-5, HAS_BIAS=True, BLOCK=n)  # noqa: E731
-    return launch, "layer_norm.py", "layer_norm_row_kernel", line
-
-
-def matmul(n: int) -> tuple:
-    a, b, c = (rand(n, n, dtype="float16") for _ in range(3))
-    kernel = module(EXAMPLES / "matmul.py").matmul_kernel
-    grid = (n // 64, n // 64)
-    line = (
-        f"a_ptr=f16[{n}, {n}], b_ptr=f16[{n}, {n}], c_ptr=f16[{n}, {n}], M={n}, N={n}, K={n}, stride_am={n}, stride_ak=1, "
-        f"stride_bk={n}, stride_bn=1, stride_cm={n}, stride_cn=1, BLOCK_M=64, BLOCK_N=64, BLOCK_K=32, grid={grid}"
-    )
-    sizes = {"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 32}
-    launch = lambda: kernel[grid](a, b, c, n, n, n, n, 1, n, 1, n, 1, **sizes)  # noqa: E731
-    return launch, "matmul.py", "matmul_kernel", line
-
-
-def cumsum(m: int, n: int) -> tuple:
-    x, y = rand(m, n), rand(m, n)
-    kernel = module(EXAMPLES / "cumsum.py").cumsum_row_kernel
-    line = f"x_ptr=f32[{m}, {n}], y_ptr=f32[{m}, {n}], n_cols={n}, REVERSE=False, BLOCK={n}, grid=({m},)"
-    launch = lambda: kernel[(m,)](x, y, n, REVERSE=False, BLOCK=n)  # noqa: E731
-    return launch, "cumsum.py", "cumsum_row_kernel", line
 
 
 def timed(tad: Path, folder: Path, file: str, name: str, line: str) -> float:
@@ -410,16 +412,10 @@ def timed(tad: Path, folder: Path, file: str, name: str, line: str) -> float:
 
 
 def times(report: Report, tad: Path) -> None:
+    import timed_cases
     import triton.testing
 
-    cases = (
-        lambda: softmax(8192, 4096),
-        lambda: gelu(2**26),
-        lambda: layer_norm(8192, 4096),
-        lambda: matmul(4096),
-        lambda: cumsum(8192, 4096),
-    )
-    for case in cases:
+    for case in timed_cases.CASES:
         try:
             launch, file, name, line = case()
             tries = []
@@ -449,7 +445,7 @@ def sanitizer() -> str | None:
 
 def watch(program: str, tad: Path, folder: Path, tool: str, example: str, limit_s: float) -> str:
     """What a tool says of a worker that proves an example's kernels: its summary, or that there was no time for it."""
-    from tests.emitted.plan import derived
+    from tests.emitted.plan import derived, read_frame
 
     asked = folder / f"{example}.{tool}.requests"
     requests = derived(EXAMPLES / f"{example}.py")[1].values()
@@ -466,14 +462,17 @@ def watch(program: str, tad: Path, folder: Path, tool: str, example: str, limit_
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            start_new_session=True,  # the tool starts the worker as a process of its own
         )
-        killer = threading.Timer(limit_s, started.kill)
+        killer = threading.Timer(limit_s, os.killpg, (started.pid, signal.SIGKILL))
         killer.start()
         out, _ = started.communicate()
         killer.cancel()
-    proved, launches = out.count(b'"status":"proved"'), 0
-    for found in re.findall(rb'"launches":(\d+)', out):
-        launches += int(found)
+    answers, stream = [], io.BytesIO(out)
+    while answer := read_frame(stream):
+        answers.append(answer.get("result", {}))
+    proved = sum(answer.get("status") == "proved" for answer in answers)
+    launches = sum(answer.get("cuda", {}).get("launches", 0) for answer in answers)
     text = log.read_text(errors="replace") if log.exists() else ""
     summary = [row.strip("= ") for row in text.splitlines() if "SUMMARY" in row]
     return f"{proved} of {len(requests)} proved, {launches} launches: {'; '.join(summary) or 'no summary'}"
@@ -501,11 +500,14 @@ def sanitized(report: Report, tad: Path) -> None:
             is_clean = bool(re.search(r"SUMMARY: (0 errors|0 hazards)", said))
             clean += is_clean
             report.line(is_clean and not said.startswith("0 of"), f"{tool}, {example}: {said}")
-    report.line(clean > 0, f"{clean} watched and nothing found; no time was left for {skipped}")
+    report.line(
+        clean > 0, f"{clean} watched and nothing found; no time was left for {skipped or 'none'}"
+    )
 
 
 STAGES = {
     "machine": machine,
+    "numbers": numbers,
     "proofs": proofs,
     "triton": triton_kernels,
     "warm": warm,
@@ -526,7 +528,7 @@ def main() -> int:
     options = parser.parse_args()
     tad = options.build.resolve() / "tad-lsp"
     os.environ["TAD_BIN"] = str(tad.parent)
-    sys.path.insert(0, str(ROOT))
+    sys.path[:0] = [str(ROOT), str(ROOT / "bench/gpu")]
     if options.triton_part:
         triton_part(*map(int, options.triton_part.split("/")))
         return 0

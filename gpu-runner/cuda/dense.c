@@ -351,6 +351,7 @@ Error dense_launch(DenseMemory *dense, const VirtualMemory *memory, const CudaCa
     LoweredLaunch after;
     Error error =
         lower_function(dense->arena, call->function, call->arguments, call->numbers, &lowered);
+    if (!error) error = launch_too_long(dense->arena, &lowered, false);
     if (!error && lowered.is_ordered && call->numbers.is_dual)
         error = "tangents of programs that run one after the other take too long at these sizes";
     if (!error)

@@ -9,6 +9,9 @@ enum {
     MOST_THREADS = 256,
     BLOCKS_PER_PROCESSOR = 8,
 };
+/// What NVRTC takes for a long text, on a busy machine; and how many times that is to be left.
+enum { USUAL_TEXT = 1 << 16, NEEDED_TIMES = 4 };
+static const double SECONDS_OF_TEXT = 1.0;
 static const int64_t MOST_BYTES = (int64_t)1 << 30;  // of buffers, and of the blocks' tiles
 
 /// Where the parts of a launch lie in its memory on the GPU, from its beginning.
@@ -231,6 +234,15 @@ static Error transfer_run(Transfer *transfer, Device *device, Arena *arena,
     return error;
 }
 
+Error launch_too_long(Arena *arena, const Lowered *lowered, bool is_quick) {
+    const size_t size = strlen(lowered->text);
+    if (size <= USUAL_TEXT) return NULL;
+    double needed_s = SECONDS_OF_TEXT * (double)size / USUAL_TEXT;
+    if (is_quick && device_time_left() >= NEEDED_TIMES * needed_s) return NULL;
+    return arena_printf(arena, "a kernel of %zu characters of text takes too long to compile %s",
+                        size, is_quick ? "with the time that is left" : "for such sizes");
+}
+
 static bool is_among(const char *const *texts, int count, const char *text) {
     for (int i = 0; i < count; i++)
         if (strcmp(texts[i], text) == 0) return true;
@@ -247,6 +259,7 @@ void cuda_prepare(Device *device, const char *first, const CudaCall *calls, int 
         Lowered lowered;
         Error error = lower_function(scratch, calls[i].function, calls[i].arguments,
                                      calls[i].numbers, &lowered);
+        if (!error) error = launch_too_long(scratch, &lowered, is_quick);
         if (!error && !is_among(texts, text_count, lowered.text))
             texts[text_count++] = lowered.text;
     }
@@ -263,6 +276,7 @@ Error cuda_launch(Arena *arena, VirtualMemory *memory, const CudaCall *call) {
     DeviceKernel kernel;
     error =
         lower_function(transfer.arena, call->function, call->arguments, call->numbers, &lowered);
+    if (!error) error = launch_too_long(transfer.arena, &lowered, true);
     if (!error)
         error = device_kernel(device, transfer.arena, lowered.text, LOWERED_NAME, true, &kernel);
     if (!error) error = transfer_plan(&transfer, device, &lowered, call);

@@ -37,6 +37,8 @@ Error cuda_launch(Arena *arena, VirtualMemory *memory, const CudaCall *call);
 /// device_load's. What has no lowering, or does not compile, is left to the launch.
 void cuda_prepare(Device *device, const char *first, const CudaCall *calls, int count,
                   bool is_quick);
+/// A sentence where NVRTC would take too long for the kernel's text: for one of a large size, or with so much time left.
+Error launch_too_long(Arena *arena, const Lowered *lowered, bool is_quick);
 /// Numbers and addresses of the arguments as the kernel reads them: 8 bytes each; and their tangents, where they are wanted.
 void launch_arguments(const CudaCall *call, int64_t *bits, double *tangents);
 /// What a launch says of itself after it ran: NULL, or a sentence.

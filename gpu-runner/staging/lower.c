@@ -1,11 +1,11 @@
 // The frame of the lowering: a function, its regions and control flow. Operations are in stage_*.c.
 #include "gpu-runner/staging/lower.h"
 
-#include "gpu-runner/staging/staged.h"
+#include "gpu-runner/staging/chains.h"
 
 enum {
     LONGEST_WHILE = 1 << 24,
-    LONGEST_TEXT = 1 << 16,  // characters; NVRTC takes seconds for more
+    LONGEST_TEXT = 1 << 18,  // characters; NVRTC takes many seconds for more
 };
 
 const Staged *stage_value(Staging *staging, const Value *value) {
@@ -19,7 +19,7 @@ const Staged *stage_value(Staging *staging, const Value *value) {
 
 void stage_bind(Staging *staging, const Value *value, const Staged *staged) {
     Staged *copy = ARENA_NEW(staging->arena, Staged);
-    *copy = *staged;
+    *copy = *chain_bound(staging, value, staged);
     staging->values[value->id] = copy;
 }
 
@@ -330,6 +330,10 @@ static OpStaging *const lowerings[OP_COUNT] = {
 #include "gpu-runner/staging/lowerings.inc"
 };
 
+bool stage_is_elementwise(OpCode code) {
+    return !lowerings[code] && code != OP_YIELD && code != OP_CONDITION;
+}
+
 /// Whether the interpreter can do it before the kernel runs: it computes one number, or no number, of what is known.
 static bool folds(Staging *staging, const Op *op) {
     if (op->region_count || op->result_count != 1 || op->operand_count == 0) return false;
@@ -364,6 +368,7 @@ static bool fold(Staging *staging, const Op *op) {
 static void stage_op(Staging *staging, const Op *op) {
     staging->op = op;
     if (fold(staging, op)) return;
+    chains_settle_operands(staging, op);
     OpStaging *lower = lowerings[op->code];
     if (!lower) lower = op_rows[op->code].kind == KIND_HINT ? stage_hint : stage_elementwise;
     lower(staging, op);
@@ -431,6 +436,8 @@ Error lower_function(Arena *arena, const Function *function, Tile *const *argume
     staging->folding = folding;
     staging->text = buffer_new(arena);
     staging->values = ARENA_ARRAY(arena, Staged *, function->value_count + 1);
+    staging->helpers = buffer_new(arena);
+    chains_begin(staging);
     staging->indent = 2;
     staging->is_dual = options.is_dual;
     staging->rounds = options.rounds;
@@ -445,7 +452,7 @@ Error lower_function(Arena *arena, const Function *function, Tile *const *argume
     if (staging->text.size > LONGEST_TEXT)
         stage_refuse(staging, "a kernel that is %zu characters of text", staging->text.size);
     Buffer text = buffer_new(arena);
-    prelude_write(&text, staging);
+    prelude_write(&text, staging, buffer_text(&staging->helpers));
     buffer_puts(
         &text,
         "KERNEL void " LOWERED_NAME "(TadLaunch *launch) {\n"

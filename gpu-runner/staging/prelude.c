@@ -312,6 +312,11 @@ static const char *const declarations[] = {
     "    if (value <= -9223372036854775808.0) return -0x7fffffffffffffffLL - 1;\n",
     "    return (long long)value;\n",
     "}\n",
+    "/* A float as a whole number of so many bits; what is beyond 64 stays as it is. */\n",
+    "DEVICE long long tad_whole_as(double value, int bits) {\n",
+    "    const long long whole = tad_whole(value, bits == -64);\n",
+    "    return tad_beyond(value) ? whole : tad_wrapped(whole, bits);\n",
+    "}\n",
     "DEVICE int tad_better(double a, double b, int largest) {\n",
     "    if (isnan(b)) return !isnan(a);\n",
     "    return largest ? a > b : a < b;\n",
@@ -535,7 +540,7 @@ static void put_roundings(Buffer *text, bool is_dual) {
         buffer_puts(text, rounding_both[i]);
 }
 
-void prelude_write(Buffer *text, const Staging *staging) {
+void prelude_write(Buffer *text, const Staging *staging, const char *helpers) {
     bool is_dual = staging->is_dual;
     if (is_dual) buffer_puts(text, "#define TAD_DUAL 1\n");
     if (staging->rounds) buffer_puts(text, "#define TAD_ROUNDS 1\n");
@@ -548,6 +553,7 @@ void prelude_write(Buffer *text, const Staging *staging) {
     for (size_t i = 0;
          staging->has_small_bits && i < sizeof on_small_floats / sizeof *on_small_floats; i++)
         buffer_puts(text, on_small_floats[i]);
+    buffer_puts(text, helpers);
     for (int code = 0; code < OP_COUNT; code++) {
         if (!staging->has_op[code]) continue;
         Columns columns = columns_of(code);

@@ -1,5 +1,5 @@
 // Arithmetic element by element: floats by the VALUE column as it stands in the table, integers and pointers here.
-#include "gpu-runner/staging/staged.h"
+#include "gpu-runner/staging/chains.h"
 
 typedef struct Compute {
     DTypeCode in, result;  // computed in, and what comes out
@@ -121,6 +121,36 @@ static const char *operand_text(Staging *staging, const Staged *operand, const S
     return stage_cast_at(staging, operand, at, dtype);
 }
 
+/// The expression over a, b and c as a function of the text.
+static const char *whole_helper(Staging *staging, OpCode code, DTypeCode in,
+                                const char *expression) {
+    int variant = (in == DTYPE_UINT64) + 2 * (in == DTYPE_INT1) + 4 * (dtype_bits(in) == 64);
+    const char *name = arena_printf(staging->arena, "tad_whole%d_%s", variant, op_rows[code].id);
+    if (!staging->has_helper[code][variant])
+        buffer_printf(&staging->helpers,
+                      "DEVICE long long %s(long long a, long long b, long long c) {\n"
+                      "    (void)a, (void)b, (void)c;\n    return %s;\n}\n",
+                      name, expression);
+    staging->has_helper[code][variant] = true;
+    return name;
+}
+
+static const Staged *whole_chain(Staging *staging, OpCode code, const Staged *const *operands,
+                                 int count, Compute types, TileKind kind, const Shape *shape,
+                                 const char *expression) {
+    const char *texts[3] = {"0", "0", "0"};
+    bool is_light = true;
+    for (int i = 0; i < count; i++) {
+        texts[i] = operand_text(staging, operands[i], shape, types.in);
+        is_light = is_light && (!operands[i]->chain || operands[i]->is_light);
+    }
+    const char *text = arena_printf(staging->arena, "%s(%s, %s, %s)",
+                                    whole_helper(staging, code, types.in, expression), texts[0],
+                                    texts[1], texts[2]);
+    if (kind != TILE_POINTER) text = stage_wrap(staging, text, types.result);
+    return chain_new(staging, kind, types.result, shape->rank, shape->dims, text, is_light);
+}
+
 static const Staged *stage_integers(Staging *staging, OpCode code, const Staged *const *operands,
                                     int count, Compute types, TileKind kind) {
     Shape shape = common_shape(staging, operands, count);
@@ -134,6 +164,8 @@ static const Staged *stage_integers(Staging *staging, OpCode code, const Staged 
     if (code == OP_INVERT) expression = types.in == DTYPE_INT1 ? "(long long)!a" : "~a";
     if (!expression)
         stage_refuse(staging, "%s of %s", op_rows[code].id, dtype_short_name(types.in));
+    if (shape_count(shape.rank, shape.dims) > 1 && code != OP_FLOORDIV && code != OP_MOD)
+        return whole_chain(staging, code, operands, count, types, kind, &shape, expression);
     Staged *result = staged_new(staging, kind, types.result, shape.rank, shape.dims);
     if (result->count == 1)
         stage_open(staging, "if (1)");
@@ -147,6 +179,11 @@ static const Staged *stage_integers(Staging *staging, OpCode code, const Staged 
     stage_close(staging);
     if (result->count > 1) stage_barrier(staging);
     return result;
+}
+
+static bool is_cheap(OpCode code) {
+    return op_is_comparison(code) || code == OP_ADD || code == OP_SUB || code == OP_MUL ||
+           code == OP_NEG;
 }
 
 static const Staged *stage_floats(Staging *staging, OpCode code, const Staged *const *operands,
@@ -171,8 +208,11 @@ static const Staged *stage_floats(Staging *staging, OpCode code, const Staged *c
                                            texts[0], texts[1], texts[2]),
                               types.in);
     }
-    Staged *result = staged_new(staging, TILE_NUMBER, types.result, shape.rank, shape.dims);
-    stage_fill(staging, result, stage_cast_text(staging, value, types.in, types.result));
+    bool is_light = !staging->rounds && is_cheap(code);
+    for (int i = 0; i < count; i++)
+        is_light = is_light && (!operands[i]->chain || operands[i]->is_light);
+    Staged *result = chain_new(staging, TILE_NUMBER, types.result, shape.rank, shape.dims,
+                               stage_cast_text(staging, value, types.in, types.result), is_light);
     result->is_weak = result->rank == 0;
     for (int i = 0; i < count; i++) result->is_weak = result->is_weak && operands[i]->is_weak;
     return result;
@@ -256,15 +296,17 @@ void stage_where(Staging *staging, const Op *op) {
         stage_refuse(staging, "where() of unlike operands");
     DTypeCode dtype = x->kind == TILE_POINTER ? x->dtype : promoted(x->dtype, x->is_weak, y, false);
     Shape shape = common_shape(staging, operands, 3);
-    Staged *result = staged_new(staging, x->kind, dtype, shape.rank, shape.dims);
+    bool is_light = true;
+    for (int i = 0; i < 3; i++)
+        is_light = is_light && (!operands[i]->chain || operands[i]->is_light);
     const char *condition =
         staged_plain(staging, operands[0],
                      staged_broadcast_at(staging, operands[0], shape.rank, shape.dims, "i"));
-    stage_fill(staging, result,
-               arena_printf(staging->arena, "(%s) != 0 ? %s : %s", condition,
-                            operand_text(staging, x, &shape, dtype),
-                            operand_text(staging, y, &shape, dtype)));
-    stage_result(staging, op, result);
+    const char *text = arena_printf(staging->arena, "(%s) != 0 ? %s : %s", condition,
+                                    operand_text(staging, x, &shape, dtype),
+                                    operand_text(staging, y, &shape, dtype));
+    stage_result(staging, op,
+                 chain_new(staging, x->kind, dtype, shape.rank, shape.dims, text, is_light));
 }
 
 // --- casts --------------------------------------------------------------------------------------------------------------

@@ -209,8 +209,7 @@ static const char *update_text(Staging *staging, const Op *op, const StageAccess
                                const Staged *value, bool in_order) {
     const Staged *wanted = op->code == OP_ATOMIC_CAS ? staged_named(staging, op, "cmp") : NULL;
     bool is_float = dtype_code_is_float(access->dtype);
-    int bits = dtype_bits(access->dtype);
-    if (!is_float && dtype_class(dtype_of(access->dtype)) == CLASS_UNSIGNED) bits = -bits;
+    int bits = is_float ? 0 : staged_bits(access->dtype);
     if (staging->is_dual && is_float && op->code == OP_ATOMIC_CAS)
         stage_refuse(staging, "the derivative of %s", op_rows[op->code].id);
     const char *text = stored_text(staging, access, value);

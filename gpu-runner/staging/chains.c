@@ -9,20 +9,6 @@ enum {
     SHORT_CHAIN_USES = 4  // up to so many
 };
 
-static bool takes_chains(const Op *op) {
-    switch (op->code) {
-    case OP_WHERE:
-    case OP_CAST:
-    case OP_EXPAND_DIMS:
-    case OP_BROADCAST_TO:
-    case OP_RESHAPE:
-    case OP_VIEW:
-    case OP_LOAD:
-    case OP_STORE: return true;
-    default: return stage_is_elementwise(op->code);
-    }
-}
-
 static bool count_uses(void *context, Op *op) {
     Staging *staging = context;
     for (int i = 0; i < op->operand_count; i++) {
@@ -31,7 +17,7 @@ static bool count_uses(void *context, Op *op) {
         ChainUse *use = &staging->uses[value->id];
         bool is_near = value->op && value->op->parent == op->parent;
         use->count++;
-        use->as_array = use->as_array || !is_near || !takes_chains(op);
+        use->as_array = use->as_array || !is_near || !stage_reads_once(op->code);
     }
     return true;
 }
@@ -92,7 +78,7 @@ const Staged *chain_bound(Staging *staging, const Value *value, const Staged *st
 void chains_settle_operands(Staging *staging, const Op *op) {
     int rank = 0;
     int64_t dims[TYPE_MAX_RANK] = {0}, count = 1;
-    if (!takes_chains(op)) return;
+    if (!stage_reads_once(op->code)) return;
     for (int i = 0; i < op->operand_count; i++) {
         const Staged *staged = op->operands[i] ? staging->values[op->operands[i]->id] : NULL;
         bool is_tile = staged && (staged->kind == TILE_NUMBER || staged->kind == TILE_POINTER);

@@ -326,12 +326,16 @@ static void stage_device_assert(Staging *staging, const Op *op) {
     stage_hint(staging, op);
 }
 
-static OpStaging *const lowerings[OP_COUNT] = {
+static const struct {
+    OpStaging *lower;
+    bool reads_once;
+} lowerings[OP_COUNT] = {
 #include "gpu-runner/staging/lowerings.inc"
 };
 
-bool stage_is_elementwise(OpCode code) {
-    return !lowerings[code] && code != OP_YIELD && code != OP_CONDITION;
+bool stage_reads_once(OpCode code) {
+    bool is_elementwise = !lowerings[code].lower && code != OP_YIELD && code != OP_CONDITION;
+    return is_elementwise || lowerings[code].reads_once;
 }
 
 /// Whether the interpreter can do it before the kernel runs: it computes one number, or no number, of what is known.
@@ -369,7 +373,7 @@ static void stage_op(Staging *staging, const Op *op) {
     staging->op = op;
     if (fold(staging, op)) return;
     chains_settle_operands(staging, op);
-    OpStaging *lower = lowerings[op->code];
+    OpStaging *lower = lowerings[op->code].lower;
     if (!lower) lower = op_rows[op->code].kind == KIND_HINT ? stage_hint : stage_elementwise;
     lower(staging, op);
 }

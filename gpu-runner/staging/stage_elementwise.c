@@ -182,8 +182,7 @@ static const Staged *stage_integers(Staging *staging, OpCode code, const Staged 
 }
 
 static bool is_cheap(OpCode code) {
-    return op_is_comparison(code) || code == OP_ADD || code == OP_SUB || code == OP_MUL ||
-           code == OP_NEG;
+    return op_is_comparison(code) || op_has(code, TRAIT_LINEAR) || code == OP_MUL;
 }
 
 static const Staged *stage_floats(Staging *staging, OpCode code, const Staged *const *operands,

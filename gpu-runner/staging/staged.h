@@ -128,8 +128,8 @@ int staged_axis(Staging *staging, const Op *op, const char *name, int rank, int 
 /// Arithmetic on tiles as the operator does it.
 const Staged *stage_apply(Staging *staging, OpCode code, const Staged *const *operands, int count);
 
-/// Whether an operation has no lowering of its own: it is arithmetic by the table, or a hint.
-bool stage_is_elementwise(OpCode code);
+/// Whether an operation reads each element of its operands once, element by element.
+bool stage_reads_once(OpCode code);
 
 /// Declarations, checked access to memory, and functions: of each element-wise operation that `has_op` marks, and those on words of bits
 /// where they are needed. `helpers`: functions of this text alone.

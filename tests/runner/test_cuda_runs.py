@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -352,6 +353,27 @@ def test_what_it_does_not_run_the_interpreter_does(
     assert words in got["result"]["cuda"]["refused"]
     for part in ("buffers", "findings", "steps"):
         assert got["result"][part] == wanted["result"][part]
+
+
+def test_a_long_text_is_compiled_where_there_is_time(cpu: Runner, cuda: Runner) -> None:
+    kernel = """
+def k(X, Y, N, Out, M, n, scale, BLOCK: tl.constexpr):
+    r = tl.arange(0, 32)
+    total = tl.zeros((32,), tl.float32)
+    for at in tl.static_range(200):
+        total = total * tl.load(X + r + at, mask=r < n, other=0.5) + tl.load(Y + r + at)
+    tl.store(Out + r, total)
+"""
+    given = parameters("long", kernel)
+    wanted = cpu.ask("run", given)["result"]["buffers"]
+    little, much = (cuda.ask("run", {**given, "max_seconds": s})["result"] for s in (4, 100))
+    assert little["buffers"] == much["buffers"] == wanted
+    assert little["cuda"]["launches"] == 0
+    assert re.search(
+        "a kernel of [0-9]{5,6} characters of text takes too long to compile with the time that is left",
+        little["cuda"]["refused"],
+    )
+    assert (much["cuda"]["launches"], much["cuda"].get("refused")) == (1, None)
 
 
 EXAMPLES = (

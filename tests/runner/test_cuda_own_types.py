@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import os
+import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +14,7 @@ import pytest
 from tests.emitted.plan import derived
 from tests.runner.test_cuda import CudaRunner, both, stand_in
 from tests.runner.test_own_types import KERNELS, PLANTED
-from tests.runner.test_protocol import Runner
+from tests.runner.test_protocol import BIN, ROOT, Runner
 
 __all__ = ["stand_in"]
 
@@ -110,3 +113,14 @@ def test_a_gpu_that_fails_on_the_way_changes_nothing(
         runner.end()
         assert got["own_types"] == wanted["own_types"]
         assert got["cuda"]["refused"], failure
+
+
+def test_the_report_says_what_ran_in_own_types(stand_in: str, tmp_path: Path) -> None:
+    environment = {**os.environ, **both(stand_in), "XDG_CACHE_HOME": str(tmp_path)}
+    command = [BIN / "tad-lsp", "--check", "--grad", "--backend", "cuda"]
+    command += [ROOT / "examples/softmax.py"]
+    run = subprocess.run(map(str, command), env=environment, capture_output=True, text=True)
+    line = (
+        r"on the GPU: \d+ launches of the forward, \d+ of the backward, [3-9] of all in own types\n"
+    )
+    assert re.search(line, run.stdout), run.stdout

@@ -447,6 +447,7 @@ Error lower_function(Arena *arena, const Function *function, Tile *const *argume
     staging->rounds = options.rounds;
     staging->allow_tf32 = options.allow_tf32;
     staging->holds_extremes = options.holds_extremes;
+    staging->adds_at_once = options.adds_at_once;
     Tile **none = ARENA_ARRAY(arena, Tile *, function->parameter_count + 1);
     interp_begin(folding, memory_new(arena), function, none, (const int64_t[3]){1, 1, 1});
     if (setjmp(staging->stop)) return staging->error;

@@ -23,6 +23,8 @@ typedef struct StagedNumbers {
     bool
         rounds;  // it is rounded to its type, as with the interpreter's `own_types`; else all floats are doubles
     bool allow_tf32, holds_extremes;  // the same of InterpOptions
+    bool
+        adds_at_once;  // sums of tangents by atomic operations take no turns: their last digits are those of some order
 } StagedNumbers;
 
 /* What the kernel is given, field by field as the text declares it (prelude.c). */

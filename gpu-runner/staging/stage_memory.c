@@ -199,9 +199,10 @@ static const int how[OP_COUNT] = {[OP_ATOMIC_ADD] = 0, [OP_DESCRIPTOR_ATOMIC_ADD
 
 /// Whether the order of lanes and programs is seen: in what is given back, in how sums are rounded, in whose tangent is kept.
 static bool keeps_order(const Staging *staging, const Op *op, const StageAccess *access) {
-    bool is_float = dtype_code_is_float(access->dtype), is_sum = how[op->code] == 0;
+    bool is_float = dtype_code_is_float(access->dtype),
+         is_free = how[op->code] == 0 && staging->adds_at_once;
     return op->code == OP_ATOMIC_CAS || op->code == OP_ATOMIC_XCHG || is_used(staging, op) ||
-           (is_float && (staging->rounds || (staging->is_dual && !is_sum)));
+           (is_float && (staging->rounds || (staging->is_dual && !is_free)));
 }
 
 /// How one element is updated, as text whose value is what was there: of floats in order a TadReal, else a TadWord.

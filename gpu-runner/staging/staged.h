@@ -38,6 +38,7 @@ typedef struct Staging {
     bool rounds;                   // numbers are rounded to their types
     bool allow_tf32;               // and those of float32 products to TF32
     bool holds_extremes;           // maxima and minima along an axis have no tangent
+    bool adds_at_once;             // sums of tangents by atomic operations take no turns
     bool has_op[OP_COUNT];         // whose function the text needs
     bool draws;                    // the text needs functions on words of bits (prelude.c)
     bool has_small_bits;           // and those of floats of 16 bits and less

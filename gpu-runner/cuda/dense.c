@@ -147,22 +147,6 @@ static Error take(DenseMemory *dense, int64_t size_bytes, uint64_t *address) {
     return error;
 }
 
-/// The texts of the task and of the calls that have a lowering.
-static void prepare(DenseMemory *dense, const char *task, const CudaCall *calls, int count) {
-    Arena *scratch = arena_new();
-    const char **texts = ARENA_ARRAY(scratch, const char *, count + 1);
-    int text_count = 0;
-    texts[text_count++] = task;
-    for (int i = 0; i < count; i++) {
-        Lowered lowered;
-        Error error = lower_function(scratch, calls[i].function, calls[i].arguments,
-                                     calls[i].numbers, &lowered);
-        if (!error) texts[text_count++] = lowered.text;
-    }
-    device_prepare(dense->device, texts, text_count, false);
-    arena_free(scratch);
-}
-
 static Error dense_begin(DenseMemory *dense, const CudaCall *calls, int count) {
     Device *device = dense->device = device_open();
     Error error = device_missing(device);
@@ -170,7 +154,7 @@ static Error dense_begin(DenseMemory *dense, const CudaCall *calls, int count) {
     dense->task_blocks =
         (unsigned)(TASK_BLOCKS_PER_PROCESSOR * (device->processors > 0 ? device->processors : 1));
     const char *text = arena_printf(dense->arena, "%s%s", task_text[0], task_text[1]);
-    prepare(dense, text, calls, count);
+    cuda_prepare(device, text, calls, count, false);
     error = device_kernel(device, dense->arena, text, "tad_task", false, &dense->task);
     if (!error) error = take(dense, sizeof(DenseTask), &dense->task_at);
     if (!error)
@@ -367,6 +351,9 @@ Error dense_launch(DenseMemory *dense, const VirtualMemory *memory, const CudaCa
     LoweredLaunch after;
     Error error =
         lower_function(dense->arena, call->function, call->arguments, call->numbers, &lowered);
+    if (!error) error = launch_too_long(dense->arena, &lowered, false);
+    if (!error && lowered.is_ordered && call->numbers.is_dual)
+        error = "tangents of programs that run one after the other take too long at these sizes";
     if (!error)
         error = device_kernel(device, dense->arena, lowered.text, LOWERED_NAME, false, &kernel);
     if (!error) error = room_take(dense, &lowered, programs, &blocks);

@@ -239,6 +239,10 @@ void device_rest(void) {
 
 void device_limit(double deadline) { wish.deadline = deadline; }
 
+double device_time_left(void) {
+    return wish.deadline > 0 ? wish.deadline - clock_seconds() : INFINITY;
+}
+
 /// Looks until the kernel has ended, for a share of the time that the request has left: the interpreter wants some, too.
 static int wait_for(const Device *device) {
     double started = clock_seconds(), now = started,

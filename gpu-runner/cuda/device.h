@@ -53,6 +53,8 @@ bool device_is_lost(void);
 Error device_gone(void);
 /// No kernel runs beyond this time of clock_seconds().
 void device_limit(double deadline);
+/// Seconds until then; infinite where there is no such time.
+double device_time_left(void);
 /// The GPU of this process: the one that was chosen, else the first that the driver names. Opened by the first call; the same ever after,
 /// but for one that could not be taken then: it is asked for again, some seconds apart.
 Device *device_open(void);

@@ -9,11 +9,14 @@ enum {
     MOST_THREADS = 256,
     BLOCKS_PER_PROCESSOR = 8,
 };
+/// What NVRTC takes for a long text, on a busy machine; and how many times that is to be left.
+enum { USUAL_TEXT = 1 << 16, NEEDED_TIMES = 4 };
+static const double SECONDS_OF_TEXT = 1.0;
 static const int64_t MOST_BYTES = (int64_t)1 << 30;  // of buffers, and of the blocks' tiles
 
 /// Where the parts of a launch lie in its memory on the GPU, from its beginning.
 typedef struct LaunchLayout {
-    int64_t buffers, arguments, pages, data, written, room, end;
+    int64_t buffers, arguments, pages, data, tangents, written, room, end;
     int64_t elements, page_count;  // of all buffers
 } LaunchLayout;
 
@@ -24,6 +27,7 @@ typedef struct Transfer {
     LoweredBuffer *buffers;
     Offsets *pages;  // per buffer
     int64_t *arguments, *data;
+    double *tangents;  // of the arguments, and of all elements; NULL: numbers have none
     uint8_t *written;
     char *image;
     LaunchLayout layout;
@@ -92,7 +96,9 @@ static Error transfer_plan(Transfer *transfer, const Device *device, const Lower
     layout->arguments = layout->buffers + aligned(count * (int64_t)sizeof(LoweredBuffer));
     layout->pages = layout->arguments + aligned(8 * (int64_t)parameters);
     layout->data = layout->pages + aligned(8 * layout->page_count);
-    layout->written = layout->data + aligned(8 * layout->elements);
+    layout->tangents = layout->data + aligned(8 * layout->elements);
+    const int64_t moved = call->numbers.is_dual ? layout->elements + parameters : 0;
+    layout->written = layout->tangents + aligned(8 * moved);
     layout->room = layout->written + aligned(layout->elements);
     layout->end = layout->room + blocks * room;
     return NULL;
@@ -114,25 +120,35 @@ void launch_arguments(const CudaCall *call, int64_t *bits, double *tangents) {
 /// Elements and arguments into the image.
 static void transfer_fill(Transfer *transfer, const CudaCall *call) {
     const LaunchLayout *layout = &transfer->layout;
+    const int parameters = call->function->parameter_count;
     transfer->image = arena_alloc(transfer->arena, (size_t)layout->room);
     transfer->launch = (LoweredLaunch *)(void *)transfer->image;
     transfer->arguments = (int64_t *)(void *)(transfer->image + layout->arguments);
     transfer->data = (int64_t *)(void *)(transfer->image + layout->data);
+    if (call->numbers.is_dual)
+        transfer->tangents = (double *)(void *)(transfer->image + layout->tangents);
+    double *tangents = transfer->tangents ? transfer->tangents + parameters : NULL;
     transfer->written = (uint8_t *)transfer->image + layout->written;
     int64_t at = 0;
     for (LIST_EACH(int, i, transfer->memory->buffers)) {
         MemoryBuffer *buffer = transfer->memory->buffers.items[i];
         const LoweredBuffer *lowered = &transfer->buffers[i];
-        for (int64_t k = 0; k < lowered->count; k++)
-            transfer->data[at++] = memory_bits(transfer->memory, buffer, offset_of(transfer, i, k));
+        bool is_moved = tangents && dtype_code_is_float(buffer->dtype);
+        for (int64_t k = 0; k < lowered->count; k++, at++) {
+            int64_t offset = offset_of(transfer, i, k);
+            transfer->data[at] = memory_bits(transfer->memory, buffer, offset);
+            if (is_moved) tangents[at] = memory_tangent(buffer, offset);
+        }
     }
-    launch_arguments(call, transfer->arguments, NULL);
+    launch_arguments(call, transfer->arguments, transfer->tangents);
 }
 
 /// The addresses that the kernel reads, now that the memory on the GPU is known.
 static void transfer_link(Transfer *transfer, uint64_t base, const Lowered *lowered,
                           const CudaCall *call) {
+    const int parameters = call->function->parameter_count;
     const LaunchLayout *layout = &transfer->layout;
+    const uint64_t tangents = transfer->tangents ? base + (uint64_t)layout->tangents : 0;
     int64_t at = 0, page = 0;
     for (LIST_EACH(int, i, transfer->memory->buffers)) {
         LoweredBuffer *buffer = &transfer->buffers[i];
@@ -144,6 +160,7 @@ static void transfer_link(Transfer *transfer, uint64_t base, const Lowered *lowe
         page += buffer->page_count;
         buffer->data = base + (uint64_t)(layout->data + 8 * at);
         buffer->written = base + (uint64_t)(layout->written + at);
+        if (tangents) buffer->tangents = tangents + 8 * (uint64_t)(parameters + at);
         at += buffer->count;
     }
     memcpy(transfer->image + layout->buffers, transfer->buffers,
@@ -154,6 +171,7 @@ static void transfer_link(Transfer *transfer, uint64_t base, const Lowered *lowe
         .buffers = base + (uint64_t)layout->buffers,
         .buffer_count = transfer->memory->buffers.count,
         .arguments = base + (uint64_t)layout->arguments,
+        .tangents = tangents,
         .room = base + (uint64_t)layout->room,
         .room_per_block = lowered->room,
     };
@@ -180,15 +198,20 @@ Error launch_fault(Arena *arena, const LoweredLaunch *launch) {
 }
 
 /// What was written, into the interpreter's memory.
-static void transfer_take(Transfer *transfer) {
+static void transfer_take(Transfer *transfer, const CudaCall *call) {
+    const double *tangents =
+        transfer->tangents ? transfer->tangents + call->function->parameter_count : NULL;
     int64_t at = 0;
     for (LIST_EACH(int, i, transfer->memory->buffers)) {
         MemoryBuffer *buffer = transfer->memory->buffers.items[i];
         const LoweredBuffer *lowered = &transfer->buffers[i];
-        for (int64_t k = 0; k < lowered->count; k++, at++)
-            if (transfer->written[at])
-                memory_take(transfer->memory, buffer, offset_of(transfer, i, k),
-                            transfer->data[at]);
+        bool is_moved = tangents && dtype_code_is_float(buffer->dtype);
+        for (int64_t k = 0; k < lowered->count; k++, at++) {
+            if (!transfer->written[at]) continue;
+            int64_t offset = offset_of(transfer, i, k);
+            memory_take(transfer->memory, buffer, offset, transfer->data[at]);
+            if (is_moved) memory_take_tangent(transfer->memory, buffer, offset, tangents[at]);
+        }
     }
 }
 
@@ -207,8 +230,41 @@ static Error transfer_run(Transfer *transfer, Device *device, Arena *arena,
     if (!error) error = device_take(device, arena, base, transfer->image, size);
     device_release(device, base);
     if (!error) error = launch_fault(arena, transfer->launch);
-    if (!error) transfer_take(transfer);
+    if (!error) transfer_take(transfer, call);
     return error;
+}
+
+Error launch_too_long(Arena *arena, const Lowered *lowered, bool is_quick) {
+    const size_t size = strlen(lowered->text);
+    if (size <= USUAL_TEXT) return NULL;
+    double needed_s = SECONDS_OF_TEXT * (double)size / USUAL_TEXT;
+    if (is_quick && device_time_left() >= NEEDED_TIMES * needed_s) return NULL;
+    return arena_printf(arena, "a kernel of %zu characters of text takes too long to compile %s",
+                        size, is_quick ? "with the time that is left" : "for such sizes");
+}
+
+static bool is_among(const char *const *texts, int count, const char *text) {
+    for (int i = 0; i < count; i++)
+        if (strcmp(texts[i], text) == 0) return true;
+    return false;
+}
+
+void cuda_prepare(Device *device, const char *first, const CudaCall *calls, int count,
+                  bool is_quick) {
+    Arena *scratch = arena_new();
+    const char **texts = ARENA_ARRAY(scratch, const char *, count + 1);
+    int text_count = 0;
+    if (first) texts[text_count++] = first;
+    for (int i = 0; i < count; i++) {
+        Lowered lowered;
+        Error error = lower_function(scratch, calls[i].function, calls[i].arguments,
+                                     calls[i].numbers, &lowered);
+        if (!error) error = launch_too_long(scratch, &lowered, is_quick);
+        if (!error && !is_among(texts, text_count, lowered.text))
+            texts[text_count++] = lowered.text;
+    }
+    device_prepare(device, texts, text_count, is_quick);
+    arena_free(scratch);
 }
 
 Error cuda_launch(Arena *arena, VirtualMemory *memory, const CudaCall *call) {
@@ -220,6 +276,7 @@ Error cuda_launch(Arena *arena, VirtualMemory *memory, const CudaCall *call) {
     DeviceKernel kernel;
     error =
         lower_function(transfer.arena, call->function, call->arguments, call->numbers, &lowered);
+    if (!error) error = launch_too_long(transfer.arena, &lowered, true);
     if (!error)
         error = device_kernel(device, transfer.arena, lowered.text, LOWERED_NAME, true, &kernel);
     if (!error) error = transfer_plan(&transfer, device, &lowered, call);

@@ -128,24 +128,32 @@ static void launch(Executor *executor, Execution *execution, const Function *fun
         tile_release(&executor->interp->pool, tiles[i]);
 }
 
-/// Runs a kernel on the GPU. False where the interpreter has to run it, and its next launches.
+/// Runs a kernel on the GPU, with tangents where `call.numbers` says so. False where the interpreter has to run it, and its next launches.
 static bool launch_on_gpu(Executor *executor, CudaUse *use, Execution *execution, CudaCall call,
                           Tile **tiles) {
     call.arguments = tiles;
     if (!call.grid) call.grid = executor->problem->configuration->grid;
     call.in_order = executor->in_order;
     const InterpOptions *options = &executor->interp->options;
-    if (options->rounding) return false;
-    call.numbers = (StagedNumbers){.rounds = options->own_types, .allow_tf32 = options->allow_tf32};
+    call.numbers.rounds = options->own_types;
+    call.numbers.allow_tf32 = options->allow_tf32;
+    call.numbers.holds_extremes = options->holds_extremes;
     Error error = cuda_launch(execution->arena, execution->memory, &call);
     if (error) {
         if (!use->refused) use->refused = arena_strdup(use->arena, error);
         return false;
     }
     use->launches++;
+    if (call.numbers.is_dual) use->tangents++;
+    if (call.numbers.rounds) use->rounded++;
     for (int i = 0; i < call.function->parameter_count; i++)
         tile_release(&executor->interp->pool, tiles[i]);
     return true;
+}
+
+/// Whether all operations round, or none: which of them do is no part of a kernel's text.
+static bool rounds_alike(const Executor *executor) {
+    return executor->interp->options.rounding == NULL;
 }
 
 /// A launch costs the steps that it had in the interpreter, so that verdicts are the same.
@@ -181,15 +189,20 @@ Execution execution_forward(Executor *executor, const Perturbation *perturbation
     if (!perturbation && is_known(executor)) return forward_again(executor);
     Execution execution = execution_new(executor, perturbation);
     Tile **tiles = execution_arguments(executor, &execution, perturbation);
-    CudaCall call = {.function = problem->forward, .footprint = executor->footprint};
-    bool on_gpu = call.footprint && (perturbation || executor->traced) &&
-                  !(perturbation && perturbation->is_tangent);
+    CudaCall call = {.function = problem->forward,
+                     .footprint = executor->footprint,
+                     .numbers.is_dual = perturbation && perturbation->is_tangent};
+    bool on_gpu = call.footprint && (perturbation || executor->traced) && rounds_alike(executor) &&
+                  !(call.numbers.is_dual && executor->interprets_tangents);
     if (on_gpu && launch_on_gpu(executor, problem->cuda, &execution, call, tiles)) {
         memory_take_reads(execution.memory, call.footprint);
         pay_steps(executor, &execution, call.footprint->steps);
         return execution;
     }
-    if (on_gpu) executor->footprint = NULL;
+    if (on_gpu && call.numbers.is_dual)
+        executor->interprets_tangents = true;
+    else if (on_gpu)
+        executor->footprint = NULL;
     launch(executor, &execution, problem->forward, tiles, problem->configuration->grid, false);
     return execution;
 }
@@ -454,7 +467,7 @@ Execution execution_backward(Executor *executor, bool reversed, const Perturbati
     for (int k = 0; k < problem->launch_count && !run.error; k++) {
         const GradientLaunch *next = &problem->launches[k];
         Tile **tiles = execution_actuals(executor, &run, k);
-        const Execution *traced = executor->traced;
+        const Execution *traced = rounds_alike(executor) ? executor->traced : NULL;
         CudaCall call = {.function = next->function,
                          .grid = next->grid,
                          .reversed = reversed,
@@ -463,7 +476,7 @@ Execution execution_backward(Executor *executor, bool reversed, const Perturbati
             problem->cuda->backwards++;
             pay_steps(executor, &run, traced->steps[k]);
         } else {
-            executor->traced = NULL;
+            if (traced) executor->traced = NULL;
             const int64_t *grid = next->grid ? next->grid : problem->configuration->grid;
             launch(executor, &run, next->function, tiles, grid, reversed);
         }
@@ -471,6 +484,27 @@ Execution execution_backward(Executor *executor, bool reversed, const Perturbati
         if (!run.error) parts_add_up(problem, &run, next);
     }
     return run;
+}
+
+void execution_prepare(Executor *executor, Execution *run, const StagedNumbers *forwards, int count,
+                       const StagedNumbers *backwards) {
+    const Problem *problem = executor->problem;
+    Device *device = device_open();
+    if (device_missing(device)) return;
+    int call_count = 0, launches = backwards ? problem->launch_count : 0;
+    CudaCall *calls = ARENA_ARRAY(run->arena, CudaCall, count + launches + 1);
+    for (int i = 0; i < count; i++)
+        calls[call_count++] = (CudaCall){.function = problem->forward,
+                                         .arguments = execution_arguments(executor, run, NULL),
+                                         .numbers = forwards[i]};
+    for (int k = 0; k < launches; k++)
+        calls[call_count++] = (CudaCall){.function = problem->launches[k].function,
+                                         .arguments = execution_actuals(executor, run, k),
+                                         .numbers = *backwards};
+    cuda_prepare(device, NULL, calls, call_count, true);
+    for (int i = 0; i < call_count; i++)
+        for (int k = 0; k < calls[i].function->parameter_count; k++)
+            tile_release(&executor->interp->pool, calls[i].arguments[k]);
 }
 
 Execution execution_before(Executor *executor, int index) {

@@ -22,10 +22,11 @@ typedef struct Executor {
     const struct Execution *
         forward;  // the unmoved forward of `forward_of`, once it ran in memory that yields no zeros: others begin with a copy; or NULL
     const PlanConfiguration *forward_of;
-    bool in_order;     // on the GPU one program runs after the other: some meet
-    bool zeros_yield;  // as memory's
-    bool adds_whole;   // one program has all of a gradient's sum: it is not in parts
-    Arena *keeps_in;   // executions live here; NULL: each in an arena of its own
+    bool interprets_tangents;  // they do not run on the GPU, whatever else does
+    bool in_order;             // on the GPU one program runs after the other: some meet
+    bool zeros_yield;          // as memory's
+    bool adds_whole;           // one program has all of a gradient's sum: it is not in parts
+    Arena *keeps_in;           // executions live here; NULL: each in an arena of its own
 } Executor;
 
 /// What a forward is moved by.
@@ -66,6 +67,10 @@ Tile **execution_arguments(Executor *executor, Execution *execution,
 Execution execution_forward(Executor *executor, const Perturbation *perturbation);
 /// The forward as it is, on the GPU of this process; where it cannot run there, in the interpreter. Buffers say how large they are.
 Execution execution_on_gpu(Executor *executor, CudaUse *use);
+/// Compiles what `run` is followed by on the GPU, kernels beside each other: the forward with its numbers in `count` ways, and the backward's
+/// kernels with theirs in one (NULL: not those). `run`: what the interpreter had of the same.
+void execution_prepare(Executor *executor, Execution *run, const StagedNumbers *forwards, int count,
+                       const StagedNumbers *backwards);
 /// Forward, then the backward kernels in order, each with its programs from first to last or `reversed`. `perturbation` moves
 /// the buffers; NULL: nothing does. With `executor->traced` they run on the GPU, whose memory knows nothing of who wrote it.
 Execution execution_backward(Executor *executor, bool reversed, const Perturbation *perturbation);

@@ -99,7 +99,8 @@ static Error loss_of(LargeRun *large, const Perturbation *perturbation, double *
         large->is_moved[i] = is_moving;
         error = dense_fill(large->dense, run.memory, i);
     }
-    CudaCall call = {.function = large->problem.forward, .numbers = {.is_dual = is_dual}};
+    CudaCall call = {.function = large->problem.forward,
+                     .numbers = {.is_dual = is_dual, .adds_at_once = true}};
     if (!error)
         error = launch(large, run.memory, call,
                        execution_arguments(&large->executor, &run, perturbation), false);
@@ -364,7 +365,7 @@ static DenseMemory *dense_open(LargeRun *large, Error *error) {
         calls[count++] = (CudaCall){
             .function = large->problem.forward,
             .arguments = execution_arguments(&large->executor, &other, NULL),
-            .numbers = {.is_dual = is_dual},
+            .numbers = {.is_dual = is_dual, .adds_at_once = true},
         };
     for (int k = 0; k < large->problem.launch_count; k++)
         calls[count++] = (CudaCall){

@@ -457,6 +457,20 @@ void memory_take(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset, in
     page->written |= (uint64_t)1 << at;
 }
 
+double memory_tangent(const MemoryBuffer *buffer, int64_t offset) {
+    const Page *page = map_get_number(&buffer->pages, (uint64_t)page_number(offset));
+    if (page) return page->tangent ? page->tangent[offset - page->first] : 0;
+    return buffer->direction.is_tangent ? direction_at(&buffer->direction, offset) : 0;
+}
+
+void memory_take_tangent(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset,
+                         double tangent) {
+    Page *page = page_of(memory, buffer, offset);
+    if (!page->tangent && tangent != 0)
+        page->tangent = ARENA_ARRAY(memory->arena, double, PAGE_ELEMENTS);
+    if (page->tangent) page->tangent[offset - page->first] = tangent;
+}
+
 void memory_take_reads(VirtualMemory *memory, const VirtualMemory *footprint) {
     for (int i = 0; i < memory->buffers.count && i < footprint->buffers.count; i++) {
         const Map *pages = &footprint->buffers.items[i]->pages;

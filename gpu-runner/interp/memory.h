@@ -139,6 +139,10 @@ typedef struct VirtualMemory {
 } VirtualMemory;
 
 VirtualMemory *memory_new(Arena *arena);
+/// Whether two programs of a launch met at an element, of which one wrote it without an atomic operation.
+static inline bool memory_programs_meet(const VirtualMemory *memory) {
+    return memory->overwritten_by_two || memory->crossing.message;
+}
 /// Buffers of the same numbers with what they hold and who touched it, tangents left out. Names and sentences are shared: `memory` is to
 /// outlive the copy.
 VirtualMemory *memory_copy(Arena *arena, const VirtualMemory *memory);
@@ -180,6 +184,10 @@ void memory_poke(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset, do
 /// What an element holds: the bits of its double, or its integer. And the same set, as something that a program wrote.
 int64_t memory_bits(const VirtualMemory *memory, const MemoryBuffer *buffer, int64_t offset);
 void memory_take(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset, int64_t bits);
+/// The tangent of an element, and the same set.
+double memory_tangent(const MemoryBuffer *buffer, int64_t offset);
+void memory_take_tangent(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset,
+                         double tangent);
 /// Notes the reads of `footprint`, the memory of the same launch, whose first buffers are the same.
 void memory_take_reads(VirtualMemory *memory, const VirtualMemory *footprint);
 typedef LIST(int64_t) Offsets;

@@ -312,18 +312,23 @@ static void check_owner(Checker *checker, int parameter, Execution *again) {
     }
 }
 
-static bool programs_meet(const VirtualMemory *memory) {
-    return memory->overwritten_by_two || memory->crossing.message;
+/// What is to run on the GPU is compiled at once.
+static void prepare_gpu(Checker *checker) {
+    const StagedNumbers numbers[] = {{.is_dual = false}, {.is_dual = true}};
+    const int count = checker->executor.interprets_tangents ? 1 : 2;
+    if (checker->executor.footprint)
+        execution_prepare(&checker->executor, &checker->backward, numbers, count, numbers);
 }
 
 /// A backward whose programs do not meet but in atomic updates gives the same in any order, but for rounding. Others run in the
 /// interpreter's order, where the GPU is to do all that it can.
 static void trace_backward(Checker *checker, int first) {
     const VirtualMemory *memory = checker->backward.memory;
-    if (checker->result->findings.count > first || !checker->executor.footprint) return;
-    if (programs_meet(memory) && !device_is_eager()) return;
-    checker->executor.in_order = checker->executor.in_order || programs_meet(memory);
-    checker->executor.traced = &checker->backward;
+    Executor *executor = &checker->executor;
+    if (checker->result->findings.count > first || !executor->footprint) return;
+    if (memory_programs_meet(memory) && !device_is_eager()) return;
+    executor->in_order = executor->in_order || memory_programs_meet(memory);
+    executor->traced = &checker->backward;
 }
 
 /// Gradients where the forward reads nothing must stay 0; a second run from the last program to the first must agree.
@@ -555,6 +560,7 @@ static void check_backward(Checker *checker) {
         conclude(checker, CHECK_UNPROVED, "the backward does not run: %s", checker->backward.error);
         return;
     }
+    prepare_gpu(checker);
     checker->rounding = backward_rounding(checker);
     trace_backward(checker, first);
     check_gradients(checker);
@@ -620,14 +626,16 @@ static void use_gpu(Checker *checker) {
     const VirtualMemory *memory = checker->forward.memory;
     CudaUse *use = checker->problem->cuda;
     if (!device_is_eager() && memory->steps < WORTH_A_COMPILER) return;
-    if (memory->findings.count || (programs_meet(memory) && !device_is_eager())) {
+    if (memory->findings.count || (memory_programs_meet(memory) && !device_is_eager())) {
         if (!use->refused)
             use->refused =
                 "its programs meet in memory, or use what nobody defined: the cpu backend has the order for it";
         return;
     }
     checker->executor.footprint = memory;
-    checker->executor.in_order = programs_meet(memory);
+    checker->executor.in_order = memory_programs_meet(memory);
+    checker->executor.interprets_tangents =
+        !device_is_eager();  // they are few: no worth of a compile
 }
 
 /// Whether a forward that was rewritten computes what it did.

@@ -30,6 +30,7 @@ typedef struct Measure {
     const Problem *problem;
     Executor exact, own;  // both with inputs of the launch's types
     Yardstick *yardsticks;
+    Execution first;           // forward, in fp64 by the interpreter: where others run on the GPU
     Execution truth, rounded;  // forward and backward, in fp64 and in their own types
     OwnTypes *result;
 } Measure;
@@ -93,6 +94,24 @@ static Execution forward_along(Measure *measure, Executor *executor, int input, 
     return run;
 }
 
+/// Values without tangents, on the GPU.
+static const StagedNumbers in_own_types = {.rounds = true, .allow_tf32 = true};
+
+/// Further forwards run on the GPU, which is told what this one touched.
+static void use_gpu(Measure *measure, const Execution *forward) {
+    const VirtualMemory *memory = forward->memory;
+    if (!measure->problem->cuda || measure->first.memory || memory->findings.count) return;
+    measure->first = *forward;
+    Executor *const executors[] = {&measure->exact, &measure->own};
+    for (int i = 0; i < 2; i++) {
+        executors[i]->footprint = memory;
+        executors[i]->in_order = memory_programs_meet(memory);
+    }
+    const StagedNumbers numbers[] = {
+        {.is_dual = true}, {.is_dual = true, .rounds = true, .allow_tf32 = true}, in_own_types};
+    execution_prepare(&measure->own, &measure->first, numbers, 3, NULL);
+}
+
 /// One direction of one input. False where the forward does not run, or overflows in its own types.
 static bool explain_direction(Measure *measure, int input, int trial) {
     Execution exact = forward_along(measure, &measure->exact, input, trial, false);
@@ -102,6 +121,7 @@ static bool explain_direction(Measure *measure, int input, int trial) {
         measure->own.excluded = measure->exact.excluded;
         measure->own.has_excluded = measure->exact.has_excluded;
     }
+    if (!exact.error) use_gpu(measure, &exact);
     Execution own = forward_along(measure, &measure->own, input, trial, false);
     Error error = exact.error ? exact.error : own.error;
     bool runs = error ? stop(measure, "", error) : true;
@@ -115,7 +135,7 @@ static bool explain_direction(Measure *measure, int input, int trial) {
         }
         if (!distance.is_finite) runs = stop(measure, "the forward overflows in these types", "");
     }
-    execution_free(&exact);
+    if (exact.memory != measure->first.memory) execution_free(&exact);
     execution_free(&own);
     return runs;
 }
@@ -255,6 +275,11 @@ static int worst_input(Measure *measure) {
 static bool compare_gradients(Measure *measure) {
     measure->truth = execution_backward(&measure->exact, false, NULL);
     if (measure->truth.error) return stop(measure, "", measure->truth.error);
+    if (measure->own.footprint) {
+        measure->own.traced = &measure->truth;
+        measure->own.in_order |= memory_programs_meet(measure->truth.memory);
+        execution_prepare(&measure->own, &measure->truth, NULL, 0, &in_own_types);
+    }
     measure->rounded = execution_backward(&measure->own, false, NULL);
     if (!measure->rounded.error) return true;
     return stop(measure, "the backward does not run: ", measure->rounded.error);
@@ -358,6 +383,7 @@ OwnTypes own_types_measure(Arena *arena, const Problem *problem) {
     if (explain(&measure) && compare_gradients(&measure)) judge(&measure);
     result.steps = problem->budget->steps - before;
     if (result.obstacle) result.obstacle = arena_strdup(arena, result.obstacle);
+    if (measure.first.arena) execution_free(&measure.first);
     if (measure.truth.arena) execution_free(&measure.truth);
     if (measure.rounded.arena) execution_free(&measure.rounded);
     arena_free(scratch);

@@ -301,6 +301,8 @@ Json *cuda_json(Arena *arena, const CudaUse *use) {
     Json *json = json_object(arena);
     json_set_number(json, "launches", (double)use->launches);
     json_set_number(json, "backward_launches", (double)use->backwards);
+    json_set_number(json, "tangent_launches", (double)use->tangents);
+    json_set_number(json, "own_type_launches", (double)use->rounded);
     DeviceTimes now = device_times();
     Json *seconds = json_object(arena);
     json_set_number(seconds, "opening", now.opening - use->before.opening);

@@ -1,11 +1,11 @@
 // The frame of the lowering: a function, its regions and control flow. Operations are in stage_*.c.
 #include "gpu-runner/staging/lower.h"
 
-#include "gpu-runner/staging/staged.h"
+#include "gpu-runner/staging/chains.h"
 
 enum {
     LONGEST_WHILE = 1 << 24,
-    LONGEST_TEXT = 1 << 16,  // characters; NVRTC takes seconds for more
+    LONGEST_TEXT = 1 << 18,  // characters; NVRTC takes many seconds for more
 };
 
 const Staged *stage_value(Staging *staging, const Value *value) {
@@ -19,7 +19,7 @@ const Staged *stage_value(Staging *staging, const Value *value) {
 
 void stage_bind(Staging *staging, const Value *value, const Staged *staged) {
     Staged *copy = ARENA_NEW(staging->arena, Staged);
-    *copy = *staged;
+    *copy = *chain_bound(staging, value, staged);
     staging->values[value->id] = copy;
 }
 
@@ -313,18 +313,30 @@ static void stage_hint(Staging *staging, const Op *op) {
 static void stage_device_assert(Staging *staging, const Op *op) {
     const Staged *condition = staged_operand(staging, op, 0),
                  *mask = staged_named(staging, op, "mask");
-    if (!condition || condition->kind != TILE_NUMBER || mask)
-        stage_refuse(staging, "device_assert with a mask");
-    stage_line(staging, "EACH(i, %lld) if ((%s) == 0) tad_fault(launch, %d, %d, program, i, 0);",
-               (long long)condition->count,
-               staged_plain(staging, condition, staged_at(staging, condition, "i")), LOWERED_ASSERT,
-               op->range.source ? range_line(op->range) : 0);
+    if (!condition || condition->kind != TILE_NUMBER || (mask && mask->kind != TILE_NUMBER))
+        stage_refuse(staging, "such a device_assert");
+    bool is_masked = mask && mask->count == condition->count;
+    stage_line(
+        staging,
+        "EACH(i, %lld) if ((%s) == 0 && (%s) != 0) tad_fault(launch, %d, %d, program, i, 0);",
+        (long long)condition->count,
+        staged_plain(staging, condition, staged_at(staging, condition, "i")),
+        is_masked ? staged_plain(staging, mask, staged_at(staging, mask, "i")) : "1",
+        LOWERED_ASSERT, op->range.source ? range_line(op->range) : 0);
     stage_hint(staging, op);
 }
 
-static OpStaging *const lowerings[OP_COUNT] = {
+static const struct {
+    OpStaging *lower;
+    bool reads_once;
+} lowerings[OP_COUNT] = {
 #include "gpu-runner/staging/lowerings.inc"
 };
+
+bool stage_reads_once(OpCode code) {
+    bool is_elementwise = !lowerings[code].lower && code != OP_YIELD && code != OP_CONDITION;
+    return is_elementwise || lowerings[code].reads_once;
+}
 
 /// Whether the interpreter can do it before the kernel runs: it computes one number, or no number, of what is known.
 static bool folds(Staging *staging, const Op *op) {
@@ -360,7 +372,8 @@ static bool fold(Staging *staging, const Op *op) {
 static void stage_op(Staging *staging, const Op *op) {
     staging->op = op;
     if (fold(staging, op)) return;
-    OpStaging *lower = lowerings[op->code];
+    chains_settle_operands(staging, op);
+    OpStaging *lower = lowerings[op->code].lower;
     if (!lower) lower = op_rows[op->code].kind == KIND_HINT ? stage_hint : stage_elementwise;
     lower(staging, op);
 }
@@ -418,8 +431,6 @@ static void bind_arguments(Staging *staging, Tile *const *arguments) {
 
 Error lower_function(Arena *arena, const Function *function, Tile *const *arguments,
                      StagedNumbers options, Lowered *lowered) {
-    if (options.is_dual && options.rounds)
-        return "tangents of rounded numbers are the interpreter's";
     InterpOptions known = {
         .max_steps = 1 << 20, .own_types = options.rounds, .allow_tf32 = options.allow_tf32};
     Interp *folding = interp_new(arena, &known);
@@ -429,10 +440,14 @@ Error lower_function(Arena *arena, const Function *function, Tile *const *argume
     staging->folding = folding;
     staging->text = buffer_new(arena);
     staging->values = ARENA_ARRAY(arena, Staged *, function->value_count + 1);
+    staging->helpers = buffer_new(arena);
+    chains_begin(staging);
     staging->indent = 2;
     staging->is_dual = options.is_dual;
     staging->rounds = options.rounds;
     staging->allow_tf32 = options.allow_tf32;
+    staging->holds_extremes = options.holds_extremes;
+    staging->adds_at_once = options.adds_at_once;
     Tile **none = ARENA_ARRAY(arena, Tile *, function->parameter_count + 1);
     interp_begin(folding, memory_new(arena), function, none, (const int64_t[3]){1, 1, 1});
     if (setjmp(staging->stop)) return staging->error;
@@ -442,7 +457,7 @@ Error lower_function(Arena *arena, const Function *function, Tile *const *argume
     if (staging->text.size > LONGEST_TEXT)
         stage_refuse(staging, "a kernel that is %zu characters of text", staging->text.size);
     Buffer text = buffer_new(arena);
-    prelude_write(&text, staging);
+    prelude_write(&text, staging, buffer_text(&staging->helpers));
     buffer_puts(
         &text,
         "KERNEL void " LOWERED_NAME "(TadLaunch *launch) {\n"

@@ -17,12 +17,14 @@ typedef struct Lowered {
     bool is_ordered;     // one block is to run all programs, as their order counts
 } Lowered;
 
-/// What becomes of a number. Not both of tangents and rounding.
+/// What becomes of a number.
 typedef struct StagedNumbers {
     bool is_dual;  // it has a tangent
     bool
         rounds;  // it is rounded to its type, as with the interpreter's `own_types`; else all floats are doubles
-    bool allow_tf32;  // the same of InterpOptions
+    bool allow_tf32, holds_extremes;  // the same of InterpOptions
+    bool
+        adds_at_once;  // sums of tangents by atomic operations take no turns: their last digits are those of some order
 } StagedNumbers;
 
 /* What the kernel is given, field by field as the text declares it (prelude.c). */

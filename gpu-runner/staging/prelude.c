@@ -29,6 +29,19 @@ static const char *const declarations[] = {
     "    r.v = a.v * b.v, r.t = tad_moved(b.v, a.t) + tad_moved(a.v, b.t);\n",
     "    return r;\n",
     "}\n",
+    "/* A sum of products: the values', and what each factor's tangents add to it. */\n",
+    "typedef struct TadProduct { double v, left, right; } TadProduct;\n",
+    "#define TAD_NO_PRODUCT {0.0, 0.0, 0.0}\n",
+    "DEVICE TadProduct tad_product(TadProduct sum, TadReal a, TadReal b) {\n",
+    "    sum.v += a.v * b.v;\n",
+    "    sum.left += tad_moved(b.v, a.t), sum.right += tad_moved(a.v, b.t);\n",
+    "    return sum;\n",
+    "}\n",
+    "DEVICE TadReal tad_produced(TadProduct sum) {\n",
+    "    TadReal r;\n",
+    "    r.v = sum.v, r.t = sum.left + sum.right;\n",
+    "    return r;\n",
+    "}\n",
     "#define TAD_REAL(x) tad_real(x)\n",
     "#define TAD_V(x) ((x).v)\n",
     "#else\n",
@@ -37,9 +50,13 @@ static const char *const declarations[] = {
     "#define TAD_V(x) (x)\n",
     "#define tad_plus(a, b) ((a) + (b))\n",
     "#define tad_times(a, b) ((a) * (b))\n",
+    "typedef double TadProduct;\n",
+    "#define TAD_NO_PRODUCT 0.0\n",
+    "#define tad_product(sum, a, b) ((sum) + (a) * (b))\n",
+    "#define tad_produced(sum) (sum)\n",
     "#endif\n",
     "#ifdef TAD_ROUNDS\n",
-    "APART double tad_round_as(double value, int dtype);\n",
+    "DEVICE TadReal tad_round_as(TadReal value, int dtype);\n",
     "#endif\n",
     "#define EACH(i, n) for (long long i = threadIdx.x; i < (n); i += blockDim.x)\n",
     "/* Of one element each thread has a variable of its own. */\n",
@@ -190,7 +207,43 @@ static const char *const declarations[] = {
     "    } while (old != seen);\n",
     "}\n",
     "#endif\n",
-    "/* An update of an element, as the interpreter's; of integers wrapped to `bits` bits. */\n",
+    "/* An update whose turn it is: no other thread updates now. */\n",
+    "APART TadReal tad_turn(TadLaunch *launch, long long address, int dtype, int how, TadReal value,\n",
+    "    int line, long long program, long long element) {\n",
+    "    TadBuffer buffer;\n",
+    "    TadReal before = TAD_REAL(0.0), next;\n",
+    "    long long at = tad_place(launch, address, dtype, &buffer, line, program, element);\n",
+    "    if (at < 0) return before;\n",
+    "    if (buffer.users) tad_use(launch, &buffer, at, 2, line, program, element);\n",
+    "    before = TAD_REAL(((volatile double *)buffer.data)[at]);\n",
+    "    next = TAD_REAL(tad_updated(how, TAD_V(before), TAD_V(value)));\n",
+    "#ifdef TAD_DUAL\n",
+    "    if (buffer.tangents) before.t = ((volatile double *)buffer.tangents)[at];\n",
+    "    next.t = how == 0 ? before.t + value.t : next.v == value.v ? value.t : before.t;\n",
+    "#endif\n",
+    "#ifdef TAD_ROUNDS\n",
+    "    next = tad_round_as(next, dtype);\n",
+    "#endif\n",
+    "    ((volatile double *)buffer.data)[at] = TAD_V(next);\n",
+    "#ifdef TAD_DUAL\n",
+    "    if (buffer.tangents) ((volatile double *)buffer.tangents)[at] = next.t;\n",
+    "#endif\n",
+    "    if (buffer.written) ((volatile unsigned char *)buffer.written)[at] = 1;\n",
+    "    return before;\n",
+    "}\n",
+    "DEVICE long long tad_wrapped(long long value, int bits) {\n",
+    "    switch (bits) {\n",
+    "    case 1: case -1: return value != 0;\n",
+    "    case 8: return (signed char)value;\n",
+    "    case 16: return (short)value;\n",
+    "    case 32: return (int)value;\n",
+    "    case -8: return (unsigned char)value;\n",
+    "    case -16: return (unsigned short)value;\n",
+    "    case -32: return (unsigned)value;\n",
+    "    default: return value;\n",
+    "    }\n",
+    "}\n",
+    "/* An update of an element, as the interpreter's; of integers wrapped to `bits` bits, unsigned where that is negative. */\n",
     "APART TadWord tad_update(TadLaunch *launch, long long address, int dtype, int how, int is_float,\n",
     "    int bits, TadReal real, long long integer, int line, long long program, long long element) {\n",
     "    TadBuffer buffer;\n",
@@ -210,12 +263,7 @@ static const char *const declarations[] = {
     "        seen = old;\n",
     "        value.integer = (long long)seen;\n",
     "        if (is_float) value.number = tad_updated(how, value.number, number);\n",
-    "#ifdef TAD_ROUNDS\n",
-    "        if (is_float) value.number = tad_round_as(value.number, dtype);\n",
-    "#endif\n",
-    "        else value.integer = tad_updated_whole(how, value.integer, integer);\n",
-    "        if (!is_float && bits == 32) value.integer = (long long)(int)value.integer;\n",
-    "        if (!is_float && bits == -32) value.integer = (long long)(unsigned)value.integer;\n",
+    "        else value.integer = tad_wrapped(tad_updated_whole(how, value.integer, integer), bits);\n",
     "        old = atomicCAS(place, seen, TAD_U(value.integer));\n",
     "    } while (old != seen);\n",
     "    if (buffer.written) ((volatile unsigned char *)buffer.written)[at] = 1;\n",
@@ -264,6 +312,11 @@ static const char *const declarations[] = {
     "    if (value <= -9223372036854775808.0) return -0x7fffffffffffffffLL - 1;\n",
     "    return (long long)value;\n",
     "}\n",
+    "/* A float as a whole number of so many bits; what is beyond 64 stays as it is. */\n",
+    "DEVICE long long tad_whole_as(double value, int bits) {\n",
+    "    const long long whole = tad_whole(value, bits == -64);\n",
+    "    return tad_beyond(value) ? whole : tad_wrapped(whole, bits);\n",
+    "}\n",
     "DEVICE int tad_better(double a, double b, int largest) {\n",
     "    if (isnan(b)) return !isnan(a);\n",
     "    return largest ? a > b : a < b;\n",
@@ -284,8 +337,32 @@ static const char *const rounding[] = {
     "    if (fabs(rounded) <= limit) return rounded;\n",
     "    return copysign(has_infinity ? TAD_INFINITY : limit, value);\n",
     "}\n",
-    "DEVICE double tad_to_tf32(double value) { return tad_to(value, 10, -126, 1e300, 1); }\n",
+    "DEVICE double tad_tf32(double value) { return tad_to(value, 10, -126, TAD_INFINITY, 1); }\n",
 };
+
+/// Of numbers and, where they have one, of their tangents, which have their types' digits and any size.
+static const char *const rounding_both[] = {
+    "#ifdef TAD_DUAL\n",
+    "DEVICE TadReal tad_round_as(TadReal value, int dtype) {\n",
+    "    value.v = tad_round_number(value.v, dtype), value.t = tad_round_tangent(value.t, dtype);\n",
+    "    return value;\n",
+    "}\n",
+    "DEVICE TadReal tad_round_loaded(TadReal value, int dtype) {\n",
+    "    value.v = tad_round_number(value.v, dtype);\n",
+    "    return value;\n",
+    "}\n",
+    "DEVICE TadReal tad_to_tf32(TadReal value) {\n",
+    "    value.v = tad_tf32(value.v), value.t = tad_tf32(value.t);\n",
+    "    return value;\n",
+    "}\n",
+    "#else\n",
+    "DEVICE TadReal tad_round_as(TadReal value, int dtype) { return tad_round_number(value, dtype); }\n",
+    "DEVICE TadReal tad_round_loaded(TadReal value, int dtype) { return tad_round_number(value, dtype); }\n",
+    "DEVICE TadReal tad_to_tf32(TadReal value) { return tad_tf32(value); }\n",
+    "#endif\n",
+};
+
+enum { LOWEST_OF_TANGENTS = -900 };  // round_precision's
 
 static const char *const on_words[] = {
     "typedef struct TadWords { unsigned long long w[4]; } TadWords;\n",
@@ -330,6 +407,37 @@ static const char *const on_words[] = {
     "    const float radius = (float)sqrt((double)square);\n",
     "    return (double)(radius * (float)(is_second ? sin((double)angle) : cos((double)angle)));\n",
     "}\n",
+    "/* Of the lowest bits of a word. */\n",
+    "DEVICE unsigned long long tad_low(long long a, int bits) {\n",
+    "    return bits == 64 ? TAD_U(a) : TAD_U(a) & 0xffffffffULL;\n",
+    "}\n",
+    "APART long long tad_population(long long a, int bits) {\n",
+    "    long long count = 0;\n",
+    "    for (unsigned long long rest = tad_low(a, bits); rest; rest &= rest - 1) count++;\n",
+    "    return count;\n",
+    "}\n",
+    "APART long long tad_first_bit(long long a, int bits) {\n",
+    "    const unsigned long long word = tad_low(a, bits);\n",
+    "    for (int i = 0; i < bits; i++) if (word >> i & 1) return i + 1;\n",
+    "    return 0;\n",
+    "}\n",
+    "APART long long tad_leading_zeros(long long a, int bits) {\n",
+    "    const unsigned long long word = tad_low(a, bits);\n",
+    "    for (int i = 0; i < bits; i++) if (word >> (bits - 1 - i) & 1) return i;\n",
+    "    return bits;\n",
+    "}\n",
+    "APART long long tad_reverse(long long a, int bits) {\n",
+    "    const unsigned long long word = tad_low(a, bits);\n",
+    "    unsigned long long reversed = 0;\n",
+    "    for (int i = 0; i < bits; i++) reversed = reversed << 1 | (word >> i & 1);\n",
+    "    return (long long)reversed;\n",
+    "}\n",
+    "APART long long tad_power(long long base, long long exponent) {\n",
+    "    unsigned long long result = 1, square = TAD_U(base);\n",
+    "    for (; exponent > 0; exponent >>= 1, square *= square) if (exponent & 1) result *= square;\n",
+    "    return (long long)result;\n",
+    "}\n",
+    "DEVICE long long tad_low24(long long a) { return (long long)(TAD_U(a) << 40) >> 40; }\n",
     "DEVICE long long tad_bits(double value, int is_single) {\n",
     "    TadSingle single;\n",
     "    TadWord word;\n",
@@ -341,6 +449,33 @@ static const char *const on_words[] = {
     "    TadWord word;\n",
     "    single.bits = (unsigned)bits, word.integer = bits;\n",
     "    return is_single ? (double)single.number : word.number;\n",
+    "}\n",
+};
+
+static const char *const on_small_floats[] = {
+    "/* The bits of a number that is rounded to its type. */\n",
+    "APART long long tad_small_bits(double value, int mantissa, int exponent_bits, int bias) {\n",
+    "    const long long top = (1 << exponent_bits) - 1, sign = signbit(value) ? 1 : 0;\n",
+    "    const double size = fabs(value);\n",
+    "    long long bits;\n",
+    "    if (isnan(value)) bits = top << mantissa | ((1 << mantissa) - 1);\n",
+    "    else if (isinf(size)) bits = top << mantissa;\n",
+    "    else if (size < ldexp(1.0, 1 - bias)) bits = (long long)ldexp(size, bias - 1 + mantissa);\n",
+    "    else {\n",
+    "        const int exponent = ilogb(size);\n",
+    "        bits = (long long)(exponent + bias) << mantissa;\n",
+    "        bits |= (long long)ldexp(size, mantissa - exponent) & ((1 << mantissa) - 1);\n",
+    "    }\n",
+    "    return bits | sign << (mantissa + exponent_bits);\n",
+    "}\n",
+    "APART double tad_of_small_bits(long long bits, int mantissa, int exponent_bits, int bias, double limit) {\n",
+    "    const long long fraction = bits & ((1 << mantissa) - 1), top = (1 << exponent_bits) - 1;\n",
+    "    const long long exponent = bits >> mantissa & top;\n",
+    "    const double sign = bits >> (mantissa + exponent_bits) & 1 ? -1.0 : 1.0;\n",
+    "    if (exponent == 0) return sign * ldexp((double)fraction, 1 - bias - mantissa);\n",
+    "    const double value = ldexp((double)(fraction | 1 << mantissa), (int)exponent - bias - mantissa);\n",
+    "    if (value > limit) return fraction ? TAD_NAN : sign * TAD_INFINITY;\n",
+    "    return sign * value;\n",
     "}\n",
 };
 
@@ -374,11 +509,21 @@ bool prelude_has_slope(int code) {
     return slope && !strstr(slope, "DIFFERENCE");  // a macro of the table's
 }
 
+static void put_rounding_of_tangents(Buffer *text) {
+    buffer_puts(
+        text, "APART double tad_round_tangent(double value, int dtype) {\n    switch (dtype) {\n");
+    for (int code = 0; code < DTYPE_COUNT; code++)
+        if (dtype_code_is_float((DTypeCode)code) && code != DTYPE_FLOAT64)
+            buffer_printf(text, "    case %d: return tad_to(value, %d, %d, TAD_INFINITY, 1);\n",
+                          code, dtype_mantissa_bits((DTypeCode)code), LOWEST_OF_TANGENTS);
+    buffer_puts(text, "    default: return value;\n    }\n}\n");
+}
+
 /// The types of floats, with what rounding to them needs.
-static void put_roundings(Buffer *text) {
+static void put_roundings(Buffer *text, bool is_dual) {
     for (size_t i = 0; i < sizeof rounding / sizeof *rounding; i++) buffer_puts(text, rounding[i]);
     buffer_puts(text,
-                "APART double tad_round_as(double value, int dtype) {\n    switch (dtype) {\n");
+                "APART double tad_round_number(double value, int dtype) {\n    switch (dtype) {\n");
     for (int code = 0; code < DTYPE_COUNT; code++) {
         DTypeCode dtype = (DTypeCode)code;
         if (!dtype_code_is_float(dtype) || dtype_bits(dtype) >= 32) continue;
@@ -390,9 +535,12 @@ static void put_roundings(Buffer *text) {
     }
     buffer_printf(text, "    case %d: return (double)(float)value;\n", DTYPE_FLOAT32);
     buffer_puts(text, "    default: return value;\n    }\n}\n");
+    if (is_dual) put_rounding_of_tangents(text);
+    for (size_t i = 0; i < sizeof rounding_both / sizeof *rounding_both; i++)
+        buffer_puts(text, rounding_both[i]);
 }
 
-void prelude_write(Buffer *text, const Staging *staging) {
+void prelude_write(Buffer *text, const Staging *staging, const char *helpers) {
     bool is_dual = staging->is_dual;
     if (is_dual) buffer_puts(text, "#define TAD_DUAL 1\n");
     if (staging->rounds) buffer_puts(text, "#define TAD_ROUNDS 1\n");
@@ -401,7 +549,11 @@ void prelude_write(Buffer *text, const Staging *staging) {
         buffer_puts(text, declarations[i]);
     for (size_t i = 0; staging->draws && i < sizeof on_words / sizeof *on_words; i++)
         buffer_puts(text, on_words[i]);
-    if (staging->rounds) put_roundings(text);
+    if (staging->rounds || staging->has_small_bits) put_roundings(text, is_dual);
+    for (size_t i = 0;
+         staging->has_small_bits && i < sizeof on_small_floats / sizeof *on_small_floats; i++)
+        buffer_puts(text, on_small_floats[i]);
+    buffer_puts(text, helpers);
     for (int code = 0; code < OP_COUNT; code++) {
         if (!staging->has_op[code]) continue;
         Columns columns = columns_of(code);

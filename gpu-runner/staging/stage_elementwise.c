@@ -1,5 +1,5 @@
 // Arithmetic element by element: floats by the VALUE column as it stands in the table, integers and pointers here.
-#include "gpu-runner/staging/staged.h"
+#include "gpu-runner/staging/chains.h"
 
 typedef struct Compute {
     DTypeCode in, result;  // computed in, and what comes out
@@ -73,9 +73,32 @@ static const char *integer_expression(OpCode code, bool u) {
     case OP_UMULHI:
         return u ? "(long long)tad_high(TAD_U(a), TAD_U(b))"
                  : "(long long)((TAD_U(a) & 0xffffffffULL) * (TAD_U(b) & 0xffffffffULL) >> 32)";
-    case OP_CLAMP: return u ? NULL : "(a < b ? b : c < a ? c : a)";
+    case OP_CLAMP:
+        return u ? "(TAD_U(a) < TAD_U(b) ? b : TAD_U(c) < TAD_U(a) ? c : a)"
+                 : "(a < b ? b : c < a ? c : a)";
+    case OP_POW: return "tad_power(a, b)";
+    case OP_HALVING_ADD: return "((a + b) >> 1)";
+    case OP_ROUNDED_HALVING_ADD: return "((a + b + 1) >> 1)";
+    case OP_ABSOLUTE_DIFFERENCE: return "((a < b ? b - a : a - b) + c)";
+    case OP_MULTIPLY_24: return "(tad_low24(a) * tad_low24(b))";
     default: return NULL;
     }
+}
+
+/// libdevice's functions of bits, of 32 or of 64; NULL for others.
+static const char *bits_expression(OpCode code, bool is_wide) {
+    switch (code) {
+    case OP_POPULATION: return is_wide ? "tad_population(a, 64)" : "tad_population(a, 32)";
+    case OP_FIRST_BIT: return is_wide ? "tad_first_bit(a, 64)" : "tad_first_bit(a, 32)";
+    case OP_LEADING_ZEROS: return is_wide ? "tad_leading_zeros(a, 64)" : "tad_leading_zeros(a, 32)";
+    case OP_BIT_REVERSE: return is_wide ? "tad_reverse(a, 64)" : "tad_reverse(a, 32)";
+    default: return NULL;
+    }
+}
+
+static bool is_on_bits(OpCode code) {
+    return bits_expression(code, false) || code == OP_POW || code == OP_MULTIPLY_24 ||
+           code == OP_UMULHI;
 }
 
 typedef struct Shape {
@@ -98,6 +121,36 @@ static const char *operand_text(Staging *staging, const Staged *operand, const S
     return stage_cast_at(staging, operand, at, dtype);
 }
 
+/// The expression over a, b and c as a function of the text.
+static const char *whole_helper(Staging *staging, OpCode code, DTypeCode in,
+                                const char *expression) {
+    int variant = (in == DTYPE_UINT64) + 2 * (in == DTYPE_INT1) + 4 * (dtype_bits(in) == 64);
+    const char *name = arena_printf(staging->arena, "tad_whole%d_%s", variant, op_rows[code].id);
+    if (!staging->has_helper[code][variant])
+        buffer_printf(&staging->helpers,
+                      "DEVICE long long %s(long long a, long long b, long long c) {\n"
+                      "    (void)a, (void)b, (void)c;\n    return %s;\n}\n",
+                      name, expression);
+    staging->has_helper[code][variant] = true;
+    return name;
+}
+
+static const Staged *whole_chain(Staging *staging, OpCode code, const Staged *const *operands,
+                                 int count, Compute types, TileKind kind, const Shape *shape,
+                                 const char *expression) {
+    const char *texts[3] = {"0", "0", "0"};
+    bool is_light = true;
+    for (int i = 0; i < count; i++) {
+        texts[i] = operand_text(staging, operands[i], shape, types.in);
+        is_light = is_light && (!operands[i]->chain || operands[i]->is_light);
+    }
+    const char *text = arena_printf(staging->arena, "%s(%s, %s, %s)",
+                                    whole_helper(staging, code, types.in, expression), texts[0],
+                                    texts[1], texts[2]);
+    if (kind != TILE_POINTER) text = stage_wrap(staging, text, types.result);
+    return chain_new(staging, kind, types.result, shape->rank, shape->dims, text, is_light);
+}
+
 static const Staged *stage_integers(Staging *staging, OpCode code, const Staged *const *operands,
                                     int count, Compute types, TileKind kind) {
     Shape shape = common_shape(staging, operands, count);
@@ -105,11 +158,14 @@ static const Staged *stage_integers(Staging *staging, OpCode code, const Staged 
     for (int i = 0; i < count; i++) is_weak = is_weak && operands[i]->is_weak;
     if (is_weak) stage_refuse(staging, "arithmetic of Python's integers that is not known before");
     bool is_wide = types.in == DTYPE_UINT64 || (code == OP_UMULHI && types.in == DTYPE_INT64);
-    const char *expression = integer_expression(code, is_wide);
-    if (code == OP_UMULHI) staging->draws = true;
+    const char *expression = bits_expression(code, dtype_bits(types.in) == 64);
+    if (!expression) expression = integer_expression(code, is_wide);
+    if (is_on_bits(code)) staging->draws = true;
     if (code == OP_INVERT) expression = types.in == DTYPE_INT1 ? "(long long)!a" : "~a";
     if (!expression)
         stage_refuse(staging, "%s of %s", op_rows[code].id, dtype_short_name(types.in));
+    if (shape_count(shape.rank, shape.dims) > 1 && code != OP_FLOORDIV && code != OP_MOD)
+        return whole_chain(staging, code, operands, count, types, kind, &shape, expression);
     Staged *result = staged_new(staging, kind, types.result, shape.rank, shape.dims);
     if (result->count == 1)
         stage_open(staging, "if (1)");
@@ -123,6 +179,10 @@ static const Staged *stage_integers(Staging *staging, OpCode code, const Staged 
     stage_close(staging);
     if (result->count > 1) stage_barrier(staging);
     return result;
+}
+
+static bool is_cheap(OpCode code) {
+    return op_is_comparison(code) || op_has(code, TRAIT_LINEAR) || code == OP_MUL;
 }
 
 static const Staged *stage_floats(Staging *staging, OpCode code, const Staged *const *operands,
@@ -147,8 +207,11 @@ static const Staged *stage_floats(Staging *staging, OpCode code, const Staged *c
                                            texts[0], texts[1], texts[2]),
                               types.in);
     }
-    Staged *result = staged_new(staging, TILE_NUMBER, types.result, shape.rank, shape.dims);
-    stage_fill(staging, result, stage_cast_text(staging, value, types.in, types.result));
+    bool is_light = !staging->rounds && is_cheap(code);
+    for (int i = 0; i < count; i++)
+        is_light = is_light && (!operands[i]->chain || operands[i]->is_light);
+    Staged *result = chain_new(staging, TILE_NUMBER, types.result, shape.rank, shape.dims,
+                               stage_cast_text(staging, value, types.in, types.result), is_light);
     result->is_weak = result->rank == 0;
     for (int i = 0; i < count; i++) result->is_weak = result->is_weak && operands[i]->is_weak;
     return result;
@@ -178,11 +241,11 @@ const Staged *stage_apply(Staging *staging, OpCode code, const Staged *const *op
     bool integers = !dtype_code_is_float(types.in);
     if (integers && types.in == DTYPE_INT1 && types.result == DTYPE_INT1 && code == OP_NEG)
         types.in = types.result = DTYPE_INT32;
-    bool is_integer_op = integer_expression(code, false) || code == OP_INVERT;
+    bool is_integer_op =
+        integer_expression(code, false) || bits_expression(code, false) || code == OP_INVERT;
     if (integers && is_integer_op)
         return stage_integers(staging, code, operands, count, types, TILE_NUMBER);
-    // what the interpreter computes on integers by itself and this does not yet
-    if (integers && (code == OP_POW || op_has(code, TRAIT_INTEGERS) || !op_rows[code].has_value))
+    if (integers && (op_has(code, TRAIT_INTEGERS) || !op_rows[code].has_value))
         stage_refuse(staging, "%s of integers", op_rows[code].id);
     if (integers) types.in = DTYPE_FLOAT64;
     return stage_floats(staging, code, operands, count, types);
@@ -232,30 +295,56 @@ void stage_where(Staging *staging, const Op *op) {
         stage_refuse(staging, "where() of unlike operands");
     DTypeCode dtype = x->kind == TILE_POINTER ? x->dtype : promoted(x->dtype, x->is_weak, y, false);
     Shape shape = common_shape(staging, operands, 3);
-    Staged *result = staged_new(staging, x->kind, dtype, shape.rank, shape.dims);
+    bool is_light = true;
+    for (int i = 0; i < 3; i++)
+        is_light = is_light && (!operands[i]->chain || operands[i]->is_light);
     const char *condition =
         staged_plain(staging, operands[0],
                      staged_broadcast_at(staging, operands[0], shape.rank, shape.dims, "i"));
-    stage_fill(staging, result,
-               arena_printf(staging->arena, "(%s) != 0 ? %s : %s", condition,
-                            operand_text(staging, x, &shape, dtype),
-                            operand_text(staging, y, &shape, dtype)));
-    stage_result(staging, op, result);
+    const char *text = arena_printf(staging->arena, "(%s) != 0 ? %s : %s", condition,
+                                    operand_text(staging, x, &shape, dtype),
+                                    operand_text(staging, y, &shape, dtype));
+    stage_result(staging, op,
+                 chain_new(staging, x->kind, dtype, shape.rank, shape.dims, text, is_light));
 }
 
 // --- casts --------------------------------------------------------------------------------------------------------------
 
-/// A float's bits as an integer, or an integer's as a float.
+/// What the text's functions of small floats take: digits, bits of the exponent, its bias.
+static const char *small_float(Staging *staging, DTypeCode dtype, double *limit) {
+    int bias;
+    *limit = float_limit(dtype, &bias);
+    return arena_printf(staging->arena, "%d, %d, %d", dtype_mantissa_bits(dtype),
+                        dtype_exponent_bits(dtype), bias);
+}
+
+static const char *float_bits_text(Staging *staging, const char *at, DTypeCode dtype) {
+    double limit;
+    if (dtype_bits(dtype) >= 32)
+        return arena_printf(staging->arena, "tad_bits(%s, %d)", at, dtype_bits(dtype) == 32);
+    staging->has_small_bits = true;
+    return arena_printf(staging->arena, "tad_small_bits(tad_round_number(%s, %d), %s)", at,
+                        (int)dtype, small_float(staging, dtype, &limit));
+}
+
+static const char *float_of_bits_text(Staging *staging, const char *at, DTypeCode dtype) {
+    double limit;
+    if (dtype_bits(dtype) >= 32)
+        return arena_printf(staging->arena, "TAD_REAL(tad_of_bits(%s, %d))", at,
+                            dtype_bits(dtype) == 32);
+    staging->has_small_bits = true;
+    const char *type = small_float(staging, dtype, &limit);
+    return arena_printf(staging->arena, "TAD_REAL(tad_of_small_bits(%s, %s, %a))", at, type, limit);
+}
+
+/// The bits of one type under another: a float's as an integer, an integer's as a float, a float's as another float.
 static const Staged *bits_of(Staging *staging, const Staged *source, DTypeCode dtype) {
     const char *at = staged_plain(staging, source, staged_at(staging, source, "i"));
-    int is_single = dtype_bits(dtype) == 32;
     Staged *result = staged_new(staging, TILE_NUMBER, dtype, source->rank, source->dims);
     staging->draws = true;
-    if (dtype_code_is_float(dtype))
-        at = arena_printf(staging->arena, "TAD_REAL(tad_of_bits(%s, %d))", at, is_single);
-    else
-        at = stage_wrap(staging, arena_printf(staging->arena, "tad_bits(%s, %d)", at, is_single),
-                        dtype);
+    if (staged_is_float(source)) at = float_bits_text(staging, at, source->dtype);
+    at = dtype_code_is_float(dtype) ? float_of_bits_text(staging, at, dtype)
+                                    : stage_wrap(staging, at, dtype);
     stage_fill(staging, result, at);
     return result;
 }
@@ -284,10 +373,10 @@ static void cast_to(Staging *staging, const Op *op, bool bits) {
     DTypeCode dtype = staged_dtype(staging, op, "dtype", DTYPE_UNKNOWN);
     if (dtype == DTYPE_UNKNOWN) stage_refuse(staging, "a cast to what is no element type");
     if (bits && source->dtype != dtype) {
-        if (dtype_bits(dtype) != dtype_bits(source->dtype) || dtype_bits(dtype) < 32)
+        if (dtype_bits(dtype) != dtype_bits(source->dtype))
             stage_refuse(staging, "the bits of a %s as a %s", dtype_name(source->dtype),
                          dtype_name(dtype));
-        if (dtype_code_is_float(dtype) != staged_is_float(source)) {
+        if (dtype_code_is_float(dtype) || staged_is_float(source)) {
             stage_result(staging, op, bits_of(staging, source, dtype));
             return;
         }

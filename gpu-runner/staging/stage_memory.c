@@ -90,7 +90,7 @@ static const Staged *load_access(Staging *staging, const StageAccess *access, co
     stage_outputs_open(staging, result);
     const char *value =
         access->on ? arena_printf(staging->arena, "%s ? %s : %s", access->on, read, missing) : read;
-    stage_outputs_close(staging, result, stage_rounded(staging, value, access->dtype));
+    stage_outputs_close(staging, result, stage_rounded_loaded(staging, value, access->dtype));
     return result;
 }
 
@@ -161,7 +161,7 @@ static void no_result(Staging *staging, const Op *op) {
 }
 
 void stage_store(Staging *staging, const Op *op) {
-    const Staged *value = staged_named(staging, op, "value");
+    const Staged *value = staged_named(staging, op, op->code == OP_STORE ? "value" : "val");
     if (!value) stage_refuse(staging, "a store of None");
     StageAccess access = pointer_access(staging, op, value);
     store_access(staging, &access, value);
@@ -188,24 +188,35 @@ static bool is_used(const Staging *staging, const Op *op) {
     return uses.found;
 }
 
-/// How one element is updated, as text whose value is what was there.
+/// As the functions of the text number them.
+static const int how[OP_COUNT] = {[OP_ATOMIC_ADD] = 0, [OP_DESCRIPTOR_ATOMIC_ADD] = 0,
+                                  [OP_ATOMIC_MAX] = 1, [OP_DESCRIPTOR_ATOMIC_MAX] = 1,
+                                  [OP_ATOMIC_MIN] = 2, [OP_DESCRIPTOR_ATOMIC_MIN] = 2,
+                                  [OP_ATOMIC_AND] = 3, [OP_DESCRIPTOR_ATOMIC_AND] = 3,
+                                  [OP_ATOMIC_OR] = 4,  [OP_DESCRIPTOR_ATOMIC_OR] = 4,
+                                  [OP_ATOMIC_XOR] = 5, [OP_DESCRIPTOR_ATOMIC_XOR] = 5,
+                                  [OP_ATOMIC_XCHG] = 6};
+
+/// Whether the order of lanes and programs is seen: in what is given back, in how sums are rounded, in whose tangent is kept.
+static bool keeps_order(const Staging *staging, const Op *op, const StageAccess *access) {
+    bool is_float = dtype_code_is_float(access->dtype),
+         is_free = how[op->code] == 0 && staging->adds_at_once;
+    return op->code == OP_ATOMIC_CAS || op->code == OP_ATOMIC_XCHG || is_used(staging, op) ||
+           (is_float && (staging->rounds || (staging->is_dual && !is_free)));
+}
+
+/// How one element is updated, as text whose value is what was there: of floats in order a TadReal, else a TadWord.
 static const char *update_text(Staging *staging, const Op *op, const StageAccess *access,
-                               const Staged *value) {
-    static const int how[OP_COUNT] = {[OP_ATOMIC_ADD] = 0, [OP_DESCRIPTOR_ATOMIC_ADD] = 0,
-                                      [OP_ATOMIC_MAX] = 1, [OP_DESCRIPTOR_ATOMIC_MAX] = 1,
-                                      [OP_ATOMIC_MIN] = 2, [OP_DESCRIPTOR_ATOMIC_MIN] = 2,
-                                      [OP_ATOMIC_AND] = 3, [OP_DESCRIPTOR_ATOMIC_AND] = 3,
-                                      [OP_ATOMIC_OR] = 4,  [OP_DESCRIPTOR_ATOMIC_OR] = 4,
-                                      [OP_ATOMIC_XOR] = 5, [OP_DESCRIPTOR_ATOMIC_XOR] = 5,
-                                      [OP_ATOMIC_XCHG] = 6};
+                               const Staged *value, bool in_order) {
     const Staged *wanted = op->code == OP_ATOMIC_CAS ? staged_named(staging, op, "cmp") : NULL;
     bool is_float = dtype_code_is_float(access->dtype);
-    int bits = dtype_bits(access->dtype);
-    if (!is_float && bits < 32) stage_refuse(staging, "an atomic on small integers");
-    if (!is_float && dtype_class(dtype_of(access->dtype)) == CLASS_UNSIGNED) bits = -bits;
-    if (staging->is_dual && is_float && (how[op->code] || op->code == OP_ATOMIC_CAS))
+    int bits = is_float ? 0 : staged_bits(access->dtype);
+    if (staging->is_dual && is_float && op->code == OP_ATOMIC_CAS)
         stage_refuse(staging, "the derivative of %s", op_rows[op->code].id);
     const char *text = stored_text(staging, access, value);
+    if (is_float && in_order && op->code != OP_ATOMIC_CAS)
+        return arena_printf(staging->arena, "tad_turn(launch, %s, %d, %d, %s, %d, program, i)",
+                            access->address, (int)access->dtype, how[op->code], text, access->line);
     if (op->code != OP_ATOMIC_CAS)
         return arena_printf(staging->arena,
                             "tad_update(launch, %s, %d, %d, %d, %d, %s, %s, %d, program, i)",
@@ -220,50 +231,59 @@ static const char *update_text(Staging *staging, const Op *op, const StageAccess
                         end, access->line);
 }
 
-/// What was there before depends on the order of lanes and programs: the first thread goes through them, and one block runs all programs.
+/// The first thread goes through the lanes, and one block runs all programs.
 static void update_in_order(Staging *staging, const Op *op, const StageAccess *access,
                             const char *update) {
     bool is_float = dtype_code_is_float(access->dtype);
-    if (staging->is_dual && is_float)
-        stage_refuse(staging, "the derivative of what %s gives back", op_rows[op->code].name);
     Staged *old = staged_new(staging, TILE_NUMBER, access->dtype, access->rank, access->dims);
     const char *field = is_float ? "number" : "integer";
     const char *into = old->count > 1 ? staged_at(staging, old, "i")
                                       : arena_printf(staging->arena, "tad_box.%s", field);
-    const char *before = arena_printf(staging->arena, "%s.%s", update, field);
+    const char *before = op->code == OP_ATOMIC_CAS && is_float
+                             ? arena_printf(staging->arena, "TAD_REAL(%s.number)", update)
+                         : is_float ? update
+                                    : arena_printf(staging->arena, "%s.integer", update);
     staging->is_ordered = true;
     stage_open(staging, "if (threadIdx.x == 0) for (long long i = 0; i < %lld; i++)",
                (long long)old->count);
     stage_line(staging, "%s = %s;", into, is_float ? "TAD_REAL(0.0)" : "0");
-    stage_line(staging, is_float ? "if (%s) %s = TAD_REAL(%s);" : "if (%s) %s = %s;",
-               access->on ? access->on : "1", into, before);
+    stage_line(staging, "if (%s) %s = %s;", access->on ? access->on : "1", into, before);
     stage_close(staging);
     stage_barrier(staging);
     if (old->count == 1) {
         stage_line(staging, "%s = tad_box.%s;", old->text, field);
         stage_barrier(staging);
     }
-    stage_result(staging, op, old);
+    if (op->result_count) stage_result(staging, op, old);
 }
 
-static void update_access(Staging *staging, const StageAccess *access, const char *update) {
+static void update_access(Staging *staging, const Op *op, const StageAccess *access,
+                          const Staged *value) {
+    bool in_order = keeps_order(staging, op, access);
+    const char *update = update_text(staging, op, access, value, in_order);
+    if (in_order) {
+        update_in_order(staging, op, access, update);
+        return;
+    }
     access_open(staging, access);
     stage_line(staging, "%s;", update);
     access_close(staging);
+    no_result(staging, op);
+}
+
+/// What other programs have stored counts, and so does their order.
+void stage_atomic_load(Staging *staging, const Op *op) {
+    StageAccess access = pointer_access(staging, op, NULL);
+    staging->is_ordered = true;
+    bool is_float = dtype_code_is_float(access.dtype);
+    stage_result(staging, op, load_access(staging, &access, is_float ? "TAD_REAL(0.0)" : "0"));
 }
 
 void stage_atomic(Staging *staging, const Op *op) {
     const Staged *value = staged_named(staging, op, "val");
     if (!value) stage_refuse(staging, "an atomic without a value");
     StageAccess access = pointer_access(staging, op, value);
-    const char *update = update_text(staging, op, &access, value);
-    bool in_order = op->code == OP_ATOMIC_CAS || op->code == OP_ATOMIC_XCHG || is_used(staging, op);
-    if (in_order) {
-        update_in_order(staging, op, &access, update);
-        return;
-    }
-    update_access(staging, &access, update);
-    no_result(staging, op);
+    update_access(staging, op, &access, value);
 }
 
 // --- block pointers and descriptors -------------------------------------------------------------------------------------
@@ -378,6 +398,5 @@ void stage_descriptor_atomic(Staging *staging, const Op *op) {
     StageAccess access = descriptor_access(staging, op);
     const Staged *value = staged_named(staging, op, "value");
     if (!value) stage_refuse(staging, "an atomic without a value");
-    update_access(staging, &access, update_text(staging, op, &access, value));
-    no_result(staging, op);
+    update_access(staging, op, &access, value);
 }

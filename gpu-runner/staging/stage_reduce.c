@@ -27,7 +27,7 @@ static const Staged *sum_rounded(Staging *staging, const AxisView *view, const S
     stage_fill(staging, row, staged_at(staging, source, "i"));
     const char *low = staged_at(staging, row, view_at(staging, view, "k")),
                *high = staged_at(staging, row, view_at(staging, view, "(k + rest - rest / 2)")),
-               *sum = arena_printf(staging->arena, "%s + %s", low, high);
+               *sum = arena_printf(staging->arena, "tad_plus(%s, %s)", low, high);
     stage_outputs_open(staging, result);
     stage_open(staging, "for (long long rest = %lld; rest > 1; rest -= rest / 2)",
                (long long)view->length);
@@ -95,8 +95,11 @@ void stage_reduce_extreme(Staging *staging, const Op *op) {
         return;
     }
     Staged *value = staged_new(staging, TILE_NUMBER, source->dtype, view.rank, view.dims);
+    const char *best =
+        staged_at(staging, source, view_at(staging, &view, staged_at(staging, index, "i")));
+    bool is_held = staging->holds_extremes && staged_is_float(source);
     stage_fill(staging, value,
-               staged_at(staging, source, view_at(staging, &view, staged_at(staging, index, "i"))));
+               is_held ? arena_printf(staging->arena, "TAD_REAL(TAD_V(%s))", best) : best);
     const Staged *results[2] = {value, index};
     if (both)
         stage_results(staging, op, results, 2);
@@ -242,7 +245,13 @@ void stage_scan_custom(Staging *staging, const Op *op) {
     const Staged *tiles[COMBINE_MOST_VALUES], *accumulated[COMBINE_MOST_VALUES],
         *next[COMBINE_MOST_VALUES] = {0}, *results[COMBINE_MOST_VALUES];
     int count = combined_tiles(staging, op, tiles);
-    if (tiles[0]->count == 1) stage_refuse(staging, "a scan of one element");
+    if (tiles[0]->count == 1) {
+        if (staged_operand(staging, op, 0)->kind == TILE_TUPLE)
+            stage_results(staging, op, tiles, count);
+        else
+            stage_result(staging, op, tiles[0]);
+        return;
+    }
     AxisView view = view_of(staging, op, tiles[0], false);
     bool reverse = staged_flag(staging, op, "reverse", false);
     for (int i = 0; i < count; i++) {
@@ -285,7 +294,7 @@ void stage_scan_custom(Staging *staging, const Op *op) {
 /// Each element goes to the place that says how many of its row come before it.
 static void sort_rows(Staging *staging, const Op *op, bool descending, int64_t keep) {
     const Staged *source = staged_number(staging, op, 0);
-    if (source->rank == 0 || source->count == 1) stage_refuse(staging, "a sort of one element");
+    if (source->rank == 0) stage_refuse(staging, "a sort of a scalar");
     int64_t length = source->dims[source->rank - 1], dims[TYPE_MAX_RANK];
     if (staged_axis(staging, op, "dim", source->rank, source->rank - 1) != source->rank - 1 ||
         keep <= 0 || keep > length)
@@ -293,7 +302,11 @@ static void sort_rows(Staging *staging, const Op *op, bool descending, int64_t k
     memcpy(dims, source->dims, sizeof dims);
     dims[source->rank - 1] = keep;
     Staged *result = staged_new(staging, TILE_NUMBER, source->dtype, source->rank, dims);
-    if (result->count == 1) stage_refuse(staging, "a sort that keeps one element");
+    bool is_one = result->count == 1;
+    const char *field = staged_is_float(source) ? "number" : "integer";
+    const char *into = is_one ? arena_printf(staging->arena, "tad_box.%s", field)
+                              : arena_printf(staging->arena, "%s[i / %lld * %lld + before]",
+                                             result->text, (long long)length, (long long)keep);
     const char *sign = descending ? ">" : "<";
     stage_open(staging, "EACH(i, %lld)", (long long)source->count);
     stage_line(staging, "const long long row = i / %lld * %lld;", (long long)length,
@@ -305,10 +318,14 @@ static void sort_rows(Staging *staging, const Op *op, bool descending, int64_t k
                "for (long long k = row; k < row + %lld; k++) before += %s %s %s || (%s == %s && k "
                "< i);",
                (long long)length, left, sign, right, left, right);
-    stage_line(staging, "if (before < %lld) %s[i / %lld * %lld + before] = %s;", (long long)keep,
-               result->text, (long long)length, (long long)keep, staged_at(staging, source, "i"));
+    stage_line(staging, "if (before < %lld) %s = %s;", (long long)keep, into,
+               staged_at(staging, source, "i"));
     stage_close(staging);
     stage_barrier(staging);
+    if (is_one) {
+        stage_line(staging, "%s = tad_box.%s;", result->text, field);
+        stage_barrier(staging);
+    }
     stage_result(staging, op, result);
 }
 
@@ -373,11 +390,11 @@ void stage_dot(Staging *staging, const Op *op) {
                                      (long long)(dims[1] * dims[2]), (long long)depth,
                                      (long long)dims[2], (long long)dims[2]);
     stage_outputs_open(staging, result);
-    stage_line(staging, "TadReal sum = TAD_REAL(0.0);");
-    stage_line(
-        staging, "for (long long k = 0; k < %lld; k++) sum = tad_plus(sum, tad_times(%s, %s));",
-        (long long)depth, dot_operand(staging, op, a, left), dot_operand(staging, op, b, right));
-    stage_outputs_close(staging, result, "sum");
+    stage_line(staging, "TadProduct sum = TAD_NO_PRODUCT;");
+    stage_line(staging, "for (long long k = 0; k < %lld; k++) sum = tad_product(sum, %s, %s);",
+               (long long)depth, dot_operand(staging, op, a, left),
+               dot_operand(staging, op, b, right));
+    stage_outputs_close(staging, result, "tad_produced(sum)");
     const Staged *cast = stage_cast(staging, result, dtype);
     if (has_initial) {
         const Staged *both[2] = {cast, initial};

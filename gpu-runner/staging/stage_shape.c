@@ -1,5 +1,5 @@
 // Making tiles and moving their elements: each movement is the index of the element that comes to `i`.
-#include "gpu-runner/staging/staged.h"
+#include "gpu-runner/staging/chains.h"
 
 static int operand_dims(Staging *staging, const Op *op, int first, int64_t *dims) {
     int count = 0;
@@ -28,9 +28,8 @@ static const Staged *operand_tile(Staging *staging, const Op *op, int index) {
 /// Elements of `source` picked by `index`, an expression over `i`.
 static const Staged *picked(Staging *staging, const Staged *source, int rank, const int64_t *dims,
                             const char *index) {
-    Staged *result = staged_new(staging, source->kind, source->dtype, rank, dims);
-    stage_fill(staging, result, staged_at(staging, source, index));
-    return result;
+    return chain_new(staging, source->kind, source->dtype, rank, dims,
+                     staged_at(staging, source, index), true);
 }
 
 /// The same elements under another shape: no copy is made.
@@ -48,9 +47,8 @@ static const Staged *reshaped(Staging *staging, const Staged *source, int rank,
 static const Staged *broadcast(Staging *staging, const Staged *source, int rank,
                                const int64_t *dims) {
     if (shape_count(rank, dims) == source->count) return reshaped(staging, source, rank, dims);
-    Staged *result = staged_new(staging, source->kind, source->dtype, rank, dims);
-    stage_fill(staging, result, staged_broadcast_at(staging, source, rank, dims, "i"));
-    return result;
+    return chain_new(staging, source->kind, source->dtype, rank, dims,
+                     staged_broadcast_at(staging, source, rank, dims, "i"), true);
 }
 
 void stage_arange(Staging *staging, const Op *op) {
@@ -58,9 +56,9 @@ void stage_arange(Staging *staging, const Op *op) {
     if (end <= start || start < INT32_MIN || end > INT32_MAX)
         stage_refuse(staging, "an empty or a very long arange");
     int64_t count = end - start;
-    Staged *result = staged_new(staging, TILE_NUMBER, DTYPE_INT32, 1, &count);
-    stage_fill(staging, result, arena_printf(staging->arena, "i + (%lld)", (long long)start));
-    stage_result(staging, op, result);
+    stage_result(staging, op,
+                 chain_new(staging, TILE_NUMBER, DTYPE_INT32, 1, &count,
+                           arena_printf(staging->arena, "i + (%lld)", (long long)start), true));
 }
 
 void stage_full(Staging *staging, const Op *op) {
@@ -72,12 +70,12 @@ void stage_full(Staging *staging, const Op *op) {
     if (shape->kind != TILE_TUPLE) rank = 1;
     const Staged *cast =
         stage_cast(staging, value, staged_dtype(staging, op, "dtype", value->dtype));
-    Staged *result = staged_new(staging, TILE_NUMBER, cast->dtype, rank, dims);
     int common = rank;
     if (!staged_shapes_broadcast(&common, dims, cast) || common != rank)
         stage_refuse(staging, "such a full()");
-    stage_fill(staging, result, staged_broadcast_at(staging, cast, rank, dims, "i"));
-    stage_result(staging, op, result);
+    stage_result(staging, op,
+                 chain_new(staging, TILE_NUMBER, cast->dtype, rank, dims,
+                           staged_broadcast_at(staging, cast, rank, dims, "i"), true));
 }
 
 void stage_transpose(Staging *staging, const Op *op) {

@@ -1,6 +1,8 @@
 // Values of the lowering: what is known of them, their text, operands of an op.
 #include "gpu-runner/staging/staged.h"
 
+#include "gpu-runner/staging/chains.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -57,8 +59,8 @@ const char *staged_ctype(const Staged *staged) {
     return staged_is_float(staged) ? "TadReal" : "long long";
 }
 
-static Staged *staged_raw(Staging *staging, TileKind kind, DTypeCode dtype, int rank,
-                          const int64_t *dims) {
+Staged *staged_unnamed(Staging *staging, TileKind kind, DTypeCode dtype, int rank,
+                       const int64_t *dims) {
     if (rank > TYPE_MAX_RANK) stage_refuse(staging, "a tile of more than %d dims", TYPE_MAX_RANK);
     Staged *staged = ARENA_NEW(staging->arena, Staged);
     staged->kind = kind;
@@ -73,7 +75,7 @@ static Staged *staged_raw(Staging *staging, TileKind kind, DTypeCode dtype, int 
 
 Staged *staged_new(Staging *staging, TileKind kind, DTypeCode dtype, int rank,
                    const int64_t *dims) {
-    Staged *staged = staged_raw(staging, kind, dtype, rank, dims);
+    Staged *staged = staged_unnamed(staging, kind, dtype, rank, dims);
     const char *type = staged_ctype(staged);
     staged->text = arena_printf(staging->arena, "v%d", ++staging->names);
     if (staged->count == 1) {
@@ -90,13 +92,13 @@ Staged *staged_new(Staging *staging, TileKind kind, DTypeCode dtype, int rank,
 }
 
 Staged *staged_scalar(Staging *staging, TileKind kind, DTypeCode dtype, const char *text) {
-    Staged *staged = staged_raw(staging, kind, dtype, 0, NULL);
+    Staged *staged = staged_unnamed(staging, kind, dtype, 0, NULL);
     staged->text = arena_strdup(staging->arena, text);
     return staged;
 }
 
 Staged *staged_tuple(Staging *staging, const Staged *const *items, int count) {
-    Staged *staged = staged_raw(staging, TILE_TUPLE, DTYPE_UNKNOWN, 0, NULL);
+    Staged *staged = staged_unnamed(staging, TILE_TUPLE, DTYPE_UNKNOWN, 0, NULL);
     Staged **copy = ARENA_ARRAY(staging->arena, Staged *, count + 1);
     memcpy(copy, items, sizeof *copy * (size_t)count);
     staged->items = copy;
@@ -140,6 +142,7 @@ const Staged *staged_known(Staging *staging, Tile *tile) {
 }
 
 const char *staged_at(Staging *staging, const Staged *staged, const char *index) {
+    if (staged->chain) return chain_at(staging, staged, index);
     if (!staged->text) stage_refuse(staging, "a value that is no number here");
     if (staged->count == 1) return staged->text;
     return arena_printf(staging->arena, "%s[%s]", staged->text, index);
@@ -211,6 +214,11 @@ void stage_outputs_close(Staging *staging, const Staged *result, const char *val
 
 // --- casts --------------------------------------------------------------------------------------------------------------
 
+int staged_bits(DTypeCode dtype) {
+    int bits = dtype_bits(dtype);
+    return dtype_class(dtype_of(dtype)) == CLASS_UNSIGNED ? -bits : bits;
+}
+
 const char *stage_wrap(Staging *staging, const char *text, DTypeCode dtype) {
     static const char *const types[DTYPE_COUNT] = {
         [DTYPE_INT8] = "signed char",
@@ -225,9 +233,18 @@ const char *stage_wrap(Staging *staging, const char *text, DTypeCode dtype) {
     return arena_printf(staging->arena, "(long long)(%s)(%s)", types[dtype], text);
 }
 
-const char *stage_rounded(Staging *staging, const char *text, DTypeCode dtype) {
+static const char *rounded_by(Staging *staging, const char *function, const char *text,
+                              DTypeCode dtype) {
     if (!staging->rounds || dtype == DTYPE_FLOAT64 || !dtype_code_is_float(dtype)) return text;
-    return arena_printf(staging->arena, "tad_round_as(%s, %d)", text, (int)dtype);
+    return arena_printf(staging->arena, "%s(%s, %d)", function, text, (int)dtype);
+}
+
+const char *stage_rounded(Staging *staging, const char *text, DTypeCode dtype) {
+    return rounded_by(staging, "tad_round_as", text, dtype);
+}
+
+const char *stage_rounded_loaded(Staging *staging, const char *text, DTypeCode dtype) {
+    return rounded_by(staging, "tad_round_loaded", text, dtype);
 }
 
 const char *stage_cast_text(Staging *staging, const char *at, DTypeCode from, DTypeCode to) {
@@ -245,10 +262,7 @@ const char *stage_cast_text(Staging *staging, const char *at, DTypeCode from, DT
     }
     if (!dtype_code_is_float(from)) return stage_wrap(staging, at, to);
     if (to == DTYPE_INT1) return arena_printf(arena, "(long long)(TAD_V(%s) != 0)", at);
-    const char *whole = arena_printf(arena, "tad_whole(TAD_V(%s), %d)", at, to == DTYPE_UINT64);
-    // what is beyond 64 bits stays as it is, whatever the type
-    return arena_printf(arena, "(tad_beyond(TAD_V(%s)) ? %s : %s)", at, whole,
-                        stage_wrap(staging, whole, to));
+    return arena_printf(arena, "tad_whole_as(TAD_V(%s), %d)", at, staged_bits(to));
 }
 
 const char *stage_cast_at(Staging *staging, const Staged *staged, const char *at, DTypeCode to) {

@@ -12,7 +12,9 @@ typedef struct Staged {
     int rank;
     int64_t dims[TYPE_MAX_RANK];
     int64_t count;
-    const char *text;  // of one element: an expression; of several: an array
+    const char *text;   // of one element: an expression; of several: an array
+    const char *chain;  // of several, in place of `text`: an expression over `i` (chains.h)
+    bool is_light;
     const Tile *tile;  // known: as the interpreter has it. NULL: only the kernel knows
     struct Staged *const *items;
     int item_count;
@@ -28,14 +30,20 @@ typedef struct Staging {
     int64_t most;    // at the most,
     int64_t widest;  // and those of its largest tile
     Staged **values;
-    Interp *folding;        // computes what is known
-    bool is_dual;           // numbers have tangents
-    bool rounds;            // numbers are rounded to their types
-    bool allow_tf32;        // and those of float32 products to TF32
-    bool has_op[OP_COUNT];  // whose function the text needs
-    bool draws;             // the text needs functions on words of bits (prelude.c)
-    bool is_ordered;        // programs have to run in the interpreter's order
-    const Op *op;           // being lowered, for messages
+    struct ChainUse *uses;         // by value id
+    Buffer helpers;                // functions on whole numbers that the text needs,
+    bool has_helper[OP_COUNT][8];  // which of them are there
+    Interp *folding;               // computes what is known
+    bool is_dual;                  // numbers have tangents
+    bool rounds;                   // numbers are rounded to their types
+    bool allow_tf32;               // and those of float32 products to TF32
+    bool holds_extremes;           // maxima and minima along an axis have no tangent
+    bool adds_at_once;             // sums of tangents by atomic operations take no turns
+    bool has_op[OP_COUNT];         // whose function the text needs
+    bool draws;                    // the text needs functions on words of bits (prelude.c)
+    bool has_small_bits;           // and those of floats of 16 bits and less
+    bool is_ordered;               // programs have to run in the interpreter's order
+    const Op *op;                  // being lowered, for messages
     jmp_buf stop;
     Error error;
 } Staging;
@@ -67,6 +75,9 @@ const Op *stage_region(Staging *staging, const Region *region);
 const Staged *staged_known(Staging *staging, Tile *tile);
 /// A variable: for one element an uninitialised one, declared here; for several an array with room of its own.
 Staged *staged_new(Staging *staging, TileKind kind, DTypeCode dtype, int rank, const int64_t *dims);
+/// The same without a name or room.
+Staged *staged_unnamed(Staging *staging, TileKind kind, DTypeCode dtype, int rank,
+                       const int64_t *dims);
 /// A number of one element as an expression.
 Staged *staged_scalar(Staging *staging, TileKind kind, DTypeCode dtype, const char *text);
 Staged *staged_tuple(Staging *staging, const Staged *const *items, int count);
@@ -93,9 +104,13 @@ void stage_outputs_close(Staging *staging, const Staged *result, const char *val
 const char *stage_cast_text(Staging *staging, const char *at, DTypeCode from, DTypeCode to);
 const char *stage_cast_at(Staging *staging, const Staged *staged, const char *at, DTypeCode to);
 const Staged *stage_cast(Staging *staging, const Staged *source, DTypeCode dtype);
-/// A number (its text) rounded to its type, where numbers are.
+/// A number (its text) rounded to its type, where numbers are, and its tangent to as many digits.
 const char *stage_rounded(Staging *staging, const char *text, DTypeCode dtype);
+/// The same without the tangent: what comes from memory.
+const char *stage_rounded_loaded(Staging *staging, const char *text, DTypeCode dtype);
 const char *stage_wrap(Staging *staging, const char *text, DTypeCode dtype);
+/// Its width in bits, negative where it is unsigned.
+int staged_bits(DTypeCode dtype);
 
 /// Operands by position (NULL where omitted or None) or by the row's parameter name.
 const Staged *staged_operand(Staging *staging, const Op *op, int index);
@@ -114,9 +129,12 @@ int staged_axis(Staging *staging, const Op *op, const char *name, int rank, int 
 /// Arithmetic on tiles as the operator does it.
 const Staged *stage_apply(Staging *staging, OpCode code, const Staged *const *operands, int count);
 
+/// Whether an operation reads each element of its operands once, element by element.
+bool stage_reads_once(OpCode code);
+
 /// Declarations, checked access to memory, and functions: of each element-wise operation that `has_op` marks, and those on words of bits
-/// where they are needed.
-void prelude_write(Buffer *text, const Staging *staging);
+/// where they are needed. `helpers`: functions of this text alone.
+void prelude_write(Buffer *text, const Staging *staging, const char *helpers);
 /// Whether the function of an operation can have a tangent.
 bool prelude_has_slope(int code);
 
@@ -126,8 +144,9 @@ OpStaging stage_arange, stage_full, stage_transpose, stage_reshape, stage_expand
     stage_gather;
 OpStaging stage_reduce_sum, stage_reduce_extreme, stage_reduce_custom, stage_scan,
     stage_scan_custom, stage_sort, stage_topk, stage_histogram, stage_dot;
-OpStaging stage_load, stage_store, stage_atomic, stage_make_block_pointer, stage_advance,
-    stage_make_descriptor, stage_descriptor_load, stage_descriptor_store, stage_descriptor_atomic;
+OpStaging stage_load, stage_store, stage_atomic, stage_atomic_load, stage_make_block_pointer,
+    stage_advance, stage_make_descriptor, stage_descriptor_load, stage_descriptor_store,
+    stage_descriptor_atomic;
 OpStaging stage_random, stage_philox, stage_random_floats;
 
 #endif

@@ -12,6 +12,7 @@ static const int64_t LEAST_STEPS = 30000000;
 
 typedef struct OwnReport {
     const ProblemReader *reader;
+    CudaUse *cuda;
     Budget budget;
     Json *runs, *finding;
     Buffer words;
@@ -209,15 +210,17 @@ static void measure(OwnReport *report, PlanConfiguration *configuration, bool on
     OwnTypes own = {.obstacle = error ? error : launch_error};
     if (!own.obstacle) {
         if (only_narrow && !own_types_are_narrow(&problem)) return;
+        problem.cuda = report->cuda;
         own = own_types_measure(reader.arena, &problem);
     }
     if (error) problem.forward = report->reader->symbolic;
     take(report, &problem, &own);
 }
 
-Json *own_types_report(const ProblemReader *reader, const ProvedRuns *runs) {
+Json *own_types_report(const ProblemReader *reader, const ProvedRuns *runs, CudaUse *cuda) {
     Arena *arena = reader->arena;
-    OwnReport report = {.reader = reader, .runs = json_array(arena), .words = buffer_new(arena)};
+    OwnReport report = {
+        .reader = reader, .cuda = cuda, .runs = json_array(arena), .words = buffer_new(arena)};
     double spent = (double)reader->budget->steps * SHARE_OF_PROOF;
     int64_t allowed = spent > (double)LEAST_STEPS ? (int64_t)spent : LEAST_STEPS;
     const ProvedRun *run = choose(runs, allowed / 2);

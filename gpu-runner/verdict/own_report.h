@@ -13,7 +13,8 @@ typedef struct ProvedRun {
 typedef LIST(ProvedRun) ProvedRuns;
 
 /// {"words", "runs": [{"types", "times", "input", "error", "steps", "reason"}], "finding": {"kernel", "line", "input",
-/// "message"} or null}. The clock of the reader's budget holds, its steps are its own. Allocated in the reader's arena.
-Json *own_types_report(const ProblemReader *reader, const ProvedRuns *runs);
+/// "message"} or null}. The clock of the reader's budget holds, its steps are its own. What can run on the GPU does so where `cuda` is
+/// not NULL. Allocated in the reader's arena.
+Json *own_types_report(const ProblemReader *reader, const ProvedRuns *runs, CudaUse *cuda);
 
 #endif

@@ -27,7 +27,7 @@ static Json *own_types_json(Gradcheck *check) {
     ProblemReader reader = gradcheck_problem_reader(check);
     BugGuard guard;
     if (!BUG_GUARD(&guard)) return json_null(check->arena);
-    Json *json = own_types_report(&reader, &check->runs);
+    Json *json = own_types_report(&reader, &check->runs, device_is_eager() ? &check->cuda : NULL);
     bug_guard_end(&guard);
     return json;
 }

@@ -466,6 +466,8 @@ static const char *gpu_words(Arena *arena, const Json *cuda, bool is_auto) {
     const char *refused = json_get_string(cuda, "refused", NULL);
     const char *ran = arena_printf(arena, "%d launch%s of the forward, %d of the backward",
                                    forwards, forwards == 1 ? "" : "es", backwards);
+    int rounded = json_get_int(cuda, "own_type_launches", 0);
+    if (rounded) ran = arena_printf(arena, "%s, %d of all in own types", ran, rounded);
     if (!refused) return launches ? ran : is_auto ? NULL : "nothing";
     return launches ? arena_printf(arena, "%s, and not all: %s", ran, refused)
                     : arena_printf(arena, "nothing: %s", refused);

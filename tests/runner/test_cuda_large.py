@@ -246,9 +246,9 @@ def test_small_proofs_are_the_interpreters(stand_in: str) -> None:
     runner = AutoRunner(both(stand_in, STAND_IN_FAIL="cuInit:999"))
     got = runner.ask("gradcheck", small)["result"]
     assert got["status"] == "proved"
-    assert got["cuda"] == {"launches": 0, "backward_launches": 0}
+    assert not any(got["cuda"].values()), got["cuda"]
     got = runner.ask("gradcheck", softmax())["result"]
-    assert got["cuda"] == {"launches": 0, "backward_launches": 0}
+    assert not any(got["cuda"].values()), got["cuda"]
     got = runner.ask("gradcheck", softmax(LARGER))["result"]
     runner.end()
     assert got["status"] == "proved"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -130,6 +131,47 @@ def k(X, Y, N, Out, M, n, scale, BLOCK: tl.constexpr):
     tl.store(M + 64 + r, (tl.umulhi(i.to(tl.int64) << 40, i.to(tl.int64) << 39) >> 3).to(tl.int32))
     tl.store(M + 96 + r, (x.to(tl.float64).to(tl.int64, bitcast=True) >> 30).to(tl.int32))
 """,
+    "small bits": """
+def k(X, Y, N, Out, M, n, scale, BLOCK: tl.constexpr):
+    r = tl.arange(0, 32)
+    x = tl.load(X + r) * tl.exp2(tl.load(N + r) % 24 - 12.0)
+    i = tl.load(N + r)
+    half = x.to(tl.float16)
+    tl.store(M + r, half.to(tl.int16, bitcast=True))
+    tl.store(M + 32 + r, x.to(tl.bfloat16).to(tl.uint16, bitcast=True))
+    tl.store(M + 64 + r, x.to(tl.float8e4nv).to(tl.int8, bitcast=True))
+    tl.store(M + 96 + r, x.to(tl.float8e5).to(tl.uint8, bitcast=True))
+    tl.store(Out + r, (i * 300).to(tl.int16).to(tl.float16, bitcast=True))
+    tl.store(Out + 32 + r, (i * 77).to(tl.uint16).to(tl.bfloat16, bitcast=True))
+    tl.store(Out + 64 + r, i.to(tl.uint8).to(tl.float8e5, bitcast=True))
+    tl.store(Out + 96 + r, (i.to(tl.uint8) & 0x77).to(tl.float8e4nv, bitcast=True))
+    tl.store(Out + 128 + r, half.to(tl.bfloat16, bitcast=True))
+""",
+    "whole numbers": """
+def k(X, Y, N, Out, M, n, scale, BLOCK: tl.constexpr):
+    r = tl.arange(0, 32)
+    i = tl.load(N + r)
+    wide = i.to(tl.int64) << 33
+    tl.store(M + r, libdevice.popc(i) + libdevice.clz(i) * 100 + libdevice.ffs(i) * 10000)
+    tl.store(M + 32 + r, libdevice.brev(i) ^ libdevice.mul24(i, i * 1000003))
+    tl.store(M + 64 + r, libdevice.hadd(i, r) + libdevice.rhadd(i, r) * 3 + libdevice.sad(i, r, i))
+    tl.store(M + 96 + r, libdevice.popc(wide) + libdevice.clz(wide) * 100 + libdevice.ffs(wide) * 7)
+    u = (i & 255).to(tl.uint64) << 56
+    tl.store(M + 128 + r, (tl.clamp(u, u >> 1, u << 1) >> 50).to(tl.int32))
+    one = tl.load(N + tl.arange(0, 1))
+    tl.store(M + 160 + tl.arange(0, 1), tl.sort(one) + tl.reduce(one, 0, largest))
+    tl.store(M + 161 + tl.arange(0, 1), tl.associative_scan(one, 0, largest))
+    tl.store(M + 162 + tl.arange(0, 1), tl.topk(i, 1))
+    tl.device_assert(i > 1000, "never", mask=i > 1000)
+""",
+    "small atomics": """
+def k(X, Y, N, Out, M, n, scale, BLOCK: tl.constexpr):
+    r = tl.arange(0, 32)
+    i = tl.load(N + r)
+    tl.atomic_add(M + (r & 3), i.to(M.dtype.element_ty))
+    tl.atomic_max(M + 8 + (r & 1), i.to(M.dtype.element_ty))
+    tl.atomic_xor(M + 12, tl.sum(i).to(M.dtype.element_ty))
+""",
     "gathers": """
 def k(X, Y, N, Out, M, n, scale, BLOCK: tl.constexpr):
     rows = tl.load(N + tl.arange(0, 8)) % 14
@@ -166,10 +208,15 @@ def k(X, Y, N, Out, M, n, scale, BLOCK: tl.constexpr):
     o.store([1, 8], d.load([0, 8]) + 1)
 """,
 }
+LIBRARY = "from triton.language.extra import libdevice\n"
 HELPERS = """
 @triton.jit
 def linear(a, b, c, d):
     return a * c, b * c + d
+
+@triton.jit
+def largest(a, b):
+    return tl.maximum(a, b)
 
 @triton.jit
 def further(a, b):
@@ -180,7 +227,7 @@ def further(a, b):
 
 def parameters(name: str, body: str | None = None, **more: object) -> dict:
     """A run of one of the kernels on 512 elements of each tensor."""
-    source = HEAD + HELPERS + (body or KERNELS[name])
+    source = HEAD + LIBRARY + HELPERS + (body or KERNELS[name])
     dice = random.Random(name)
     arguments = {
         "X": {"data": [dice.uniform(-2, 2) for _ in range(512)], "dtype": "fp32"},
@@ -209,6 +256,15 @@ def cuda(request: pytest.FixtureRequest, stand_in: str) -> Iterator[Runner]:
     started = CudaRunner(both(stand_in, STAND_IN_THREADS=request.param))
     yield started
     started.end()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "uint32", "int64"])
+def test_updates_of_integers_wrap(dtype: str, cpu: Runner, cuda: Runner) -> None:
+    given = parameters("small atomics")
+    given["arguments"]["M"]["dtype"] = dtype
+    wanted, got = (runner.ask("run", given)["result"] for runner in (cpu, cuda))
+    assert (got["cuda"]["launches"], got["cuda"].get("refused")) == (1, None)
+    assert got["buffers"] == wanted["buffers"]
 
 
 @pytest.mark.sampled(0.35)
@@ -247,7 +303,10 @@ TYPED = [
         for name in ("float16", "bfloat16", "float8e4nv")
         for dtype in ("fp32", "bf16")
     ),
-    *((name, "fp32") for name in ("arithmetic", "rows", "products", "programs", "combined")),
+    *(
+        (name, "fp32")
+        for name in ("arithmetic", "rows", "products", "programs", "combined", "small bits")
+    ),
 ]
 
 
@@ -270,12 +329,13 @@ def test_numbers_of_their_own_types(name: str, dtype: str, cpu: Runner, cuda: Ru
     ("body", "words"),
     [
         (
-            "    tl.store(M, tl.load(X).to(tl.float16).to(tl.int16, bitcast=True))",
-            "the cuda backend does not run the bits of a float16 as a int16",
+            "    total = 0.0\n    for at in tl.static_range(500):\n        total += tl.load(X + at)\n"
+            "    tl.store(Out, total)",
+            "the cuda backend does not run a kernel that is ",
         ),
         (
             "    tl.store(Out + 600, 1.0)",
-            "line 15 of program 0 leaves the elements that were copied (lane 0, element 600)",
+            "line 20 of program 0 leaves the elements that were copied (lane 0, element 600)",
         ),
         ("    tl.store(M, n // (n - 100))", "divides by zero on the GPU"),
     ],
@@ -295,6 +355,27 @@ def test_what_it_does_not_run_the_interpreter_does(
         assert got["result"][part] == wanted["result"][part]
 
 
+def test_a_long_text_is_compiled_where_there_is_time(cpu: Runner, cuda: Runner) -> None:
+    kernel = """
+def k(X, Y, N, Out, M, n, scale, BLOCK: tl.constexpr):
+    r = tl.arange(0, 32)
+    total = tl.zeros((32,), tl.float32)
+    for at in tl.static_range(200):
+        total = total * tl.load(X + r + at, mask=r < n, other=0.5) + tl.load(Y + r + at)
+    tl.store(Out + r, total)
+"""
+    given = parameters("long", kernel)
+    wanted = cpu.ask("run", given)["result"]["buffers"]
+    little, much = (cuda.ask("run", {**given, "max_seconds": s})["result"] for s in (4, 100))
+    assert little["buffers"] == much["buffers"] == wanted
+    assert little["cuda"]["launches"] == 0
+    assert re.search(
+        "a kernel of [0-9]{5,6} characters of text takes too long to compile with the time that is left",
+        little["cuda"]["refused"],
+    )
+    assert (much["cuda"]["launches"], much["cuda"].get("refused")) == (1, None)
+
+
 EXAMPLES = (
     *("activations", "attention", "cross_entropy", "cumsum", "dropout", "embedding", "layer_norm"),
     *("softmax", "state_space"),
@@ -310,6 +391,8 @@ def test_verdicts_are_those_of_the_interpreter(example: str, cpu: Runner, cuda: 
             assert got[part] == wanted[part], (name, part)
         assert math.isclose(got["worst_error"], wanted["worst_error"], abs_tol=1e-9)
         assert got["cuda"]["launches"] > got["cuda"]["backward_launches"] > 0, name
+        assert got["cuda"]["tangent_launches"] > 0, name
+        assert got["cuda"]["own_type_launches"] > 0, name
         assert "refused" not in got["cuda"], (name, got["cuda"])
 
 
@@ -386,7 +469,6 @@ def nvrtc(stand_in: str) -> Iterator[Runner]:
 def test_nvidia_compiles_it(name: str, own_types: bool, nvrtc: Runner) -> None:
     functions = f"\ndef k(X, Y, N, Out, M, n, scale, BLOCK: tl.constexpr):{FUNCTIONS}"
     given = parameters(name, functions if name == "functions" else None)
-    given["source"] = "from triton.language.extra import libdevice\n" + given["source"]
     given["own_types"] = own_types
     refused = nvrtc.ask("run", given)["result"]["cuda"]["refused"]
     assert refused.startswith("loading the kernel: "), refused

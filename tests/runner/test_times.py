@@ -130,6 +130,19 @@ def test_contents_and_places_are_those_of_the_plan(timer: CudaRunner, tmp_path: 
     assert logged(tmp_path)[0]["parameters"][0][1] % 16 == 6
 
 
+def test_rows_of_a_large_tensor_differ(timer: CudaRunner) -> None:
+    """Else a product of such rows would cost less power, and take less time, than one of numbers of its own."""
+    request = parameters()
+    rows, length = 256, 4096
+    arguments = request["plan"]["arguments"]
+    arguments[0] = buffer("X", rows * length + 16, "float16", -rows * length)
+    arguments[1] = buffer("Y", 16, "float16")
+    request["read"] = {"X": 16, "Y": 16}
+    read = timer.ask("time", request)["result"]["read"]
+    assert len(read["X"]) == len(read["Y"]) == 16
+    assert read["X"] != read["Y"] and all(abs(number) <= 1 for number in read["X"])
+
+
 @pytest.mark.parametrize(
     ("options", "grid", "attributes"),
     [

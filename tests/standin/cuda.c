@@ -2,7 +2,7 @@
 // the other, each with a few threads. Tests compile it and load it by TAD_LIBCUDA and TAD_NVRTC.
 //   STAND_IN_THREADS=4                 threads of a block, at most (default 1)
 //   STAND_IN_GPUS=2                    how many there are; STAND_IN_USED=FILE: the numbers of those that are asked for
-//   STAND_IN_KEEP=FOLDER               the texts of kernels are kept there
+//   STAND_IN_KEEP=FOLDER               the texts of kernels are kept there, as the worker has them (.cu) and as they are compiled here
 //   STAND_IN_TOGETHER=FILE             for each text a line: how many are compiled at that moment
 #include <dlfcn.h>
 #include <pthread.h>
@@ -267,6 +267,16 @@ static void note_together(int count) {
     fclose(file);
 }
 
+/// Beside what is compiled.
+static void keep_text(const char *source, const char *text) {
+    char path[LONGEST + 4];
+    snprintf(path, sizeof path, "%su", source);
+    FILE *file = fopen(path, "w");
+    if (!file) return;
+    fputs(text, file);
+    fclose(file);
+}
+
 API int nvrtcCompileProgram(void *program, int count, const char *const *options) {
     (void)count, (void)options;
     static int number;
@@ -282,6 +292,7 @@ API int nvrtcCompileProgram(void *program, int count, const char *const *options
                  __atomic_fetch_add(&number, 1, __ATOMIC_RELAXED));
     FILE *file = fopen(source, "w");
     if (!file) return COMPILE_FAILED;
+    if (kept) keep_text(source, it->text);
     fputs(shim, file);
     fputs(it->text, file);
     fclose(file);

@@ -249,12 +249,21 @@ static bool has_keyword(const Arguments *arguments, Str name) {
     return false;
 }
 
-/// Whether an operation cannot take these arguments: they are too many or too few, or a keyword names one that was given before.
+static bool has_parameter(const OpParameter *parameters, int count, const char *name) {
+    for (int i = 0; i < count; i++)
+        if (str_is(parameters[i].name, name)) return true;
+    return false;
+}
+
+/// Whether an operation cannot take these arguments: they are too many or too few, or a keyword names none of its parameters or
+/// one that was given before.
 static bool takes_others(OpCode code, const Arguments *arguments) {
     int count;
     const OpParameter *parameters = op_parameters(code, &count);
     if (count && parameters[count - 1].is_variadic) return false;
     if (arguments->positional.count > count) return true;
+    for (LIST_EACH(int, i, arguments->keywords))
+        if (!has_parameter(parameters, count, arguments->keywords.items[i].name)) return true;
     for (int i = 0; i < arguments->positional.count; i++)
         if (has_keyword(arguments, parameters[i].name)) return true;
     for (int i = arguments->positional.count; i < count && !arguments->is_open; i++)

@@ -559,6 +559,23 @@ static bool is_length(const Check *check, int parameter) {
     return false;
 }
 
+/// Whether a mask compares lanes of tiles that are as long as the parameter says.
+static bool is_masked_along(const Check *check, int parameter) {
+    const Value *length = check->function->parameters[parameter].value;
+    for (LIST_EACH(int, i, check->ops)) {
+        const Op *op = check->ops.items[i];
+        bool is_along = false;
+        for (int axis = 0; op_is_comparison(op->code) && axis < op->results[0]->type.rank; axis++)
+            is_along |= op->results[0]->type.dims[axis] &&
+                        poly_mentions(op->results[0]->type.dims[axis], length);
+        for (int k = 0; is_along && k < check->memory.count; k++) {
+            const Value *mask = check->memory.items[k]->mask;
+            if (mask && value_depends_on(check->arena, mask, op->results[0], NULL)) return true;
+        }
+    }
+    return false;
+}
+
 /// Whether the launch passes what is written so for the parameter.
 static bool is_passed_for(const GridSearch *search, int parameter, Str text) {
     const FunctionDefinition *kernel = search->site->kernel;
@@ -606,7 +623,9 @@ static bool visit_grid(void *context, SyntaxNode node) {
                         (str_equal(divisor, parameter->name) || is_passed_for(search, i, divisor) ||
                          text_contains(divisor, arena_printf(search->check->arena, "\"%.*s\"",
                                                              STR_ARGS(parameter->name))));
-        if (!is_block || !is_length(search->check, i)) continue;
+        // along an axis without a mask the extent is a multiple of the block
+        if (!is_block || !is_length(search->check, i) || !is_masked_along(search->check, i))
+            continue;
         check_report_at(
             search->check, DIAGNOSTIC_GRID_TOO_SMALL, node_range(source, node),
             "rounds down: the last %.*s that is not full gets no program (`triton.cdiv` rounds up)",

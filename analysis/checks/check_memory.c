@@ -439,6 +439,20 @@ static bool is_selection(Check *check, const Access *access, const Bound *bound)
     return false;
 }
 
+static intptr_t is_loaded(ValueWalk *walk, const Value *value) {
+    const Op *op = value ? value->op : NULL;
+    if (!op || op->code == OP_LOAD) return op != NULL;
+    for (int i = 0; i < op->operand_count; i++)
+        if (walk_ask(walk, op->operands[i])) return true;
+    return false;
+}
+
+/// Whether the bound's limit is a number that the kernel reads: how much of a row counts, in a tensor that has room for others.
+static bool is_bound_of_contents(const Bound *bound) {
+    const bool is_less = bound->op->code == OP_LT || bound->op->code == OP_LE;
+    return walk_from(bound->op->operands[is_less ? 1 : 0], is_loaded, false, NULL);
+}
+
 static void check_constant_mask(Check *check, const Bound *bound) {
     if (bound->trivial)
         check_report(check, DIAGNOSTIC_MASK_ALWAYS_TRUE, bound->op,
@@ -456,6 +470,7 @@ void check_masks(Check *check) {
         for (int b = 0; b < bounds->count; b++) {
             const Bound *bound = &bounds->items[b];
             if (bound->trivial || check_is_optional(bound->op)) continue;
+            if (access->op->code == OP_LOAD && is_bound_of_contents(bound)) continue;
             if (!walk_from(access->op->operands[0], pointer_uses, false, bound->index)) continue;
             if (is_padded_to_tile(check, access, bound) || is_selection(check, access, bound) ||
                 is_padded_by_promise(check, access, bound))

@@ -4,6 +4,7 @@
 #include "analysis/checks/check_certainty.h"
 
 #include "analysis/addresses/affine_axes.h"
+#include "analysis/addresses/guards.h"
 #include "analysis/build/infer.h"
 #include "analysis/host/launch_concrete.h"
 #include "analysis/host_values/host_value.h"
@@ -197,7 +198,9 @@ static bool mask_covers(Check *check, Value *mask, const Bound *bound) {
     int count = mask_leaves(mask, leaves, &all);
     if (!all) return true;
     for (int i = 0; i < count; i++) {
-        if (value_depends_on(check->arena, leaves[i]->results[0], bound->index, NULL)) return true;
+        if (value_depends_on(check->arena, leaves[i]->results[0], bound->index, NULL) ||
+            guard_is_same(check->arena, leaves[i], bound->op))
+            return true;
         Bound own;
         if (read_bound(check, leaves[i], &own) && same_form(&own.form, &bound->form)) return true;
     }
@@ -471,6 +474,7 @@ void check_masks(Check *check) {
             const Bound *bound = &bounds->items[b];
             if (bound->trivial || check_is_optional(bound->op)) continue;
             if (access->op->code == OP_LOAD && is_bound_of_contents(bound)) continue;
+            if (guard_covers(check->arena, access->op, bound->op)) continue;
             if (!walk_from(access->op->operands[0], pointer_uses, false, bound->index)) continue;
             if (is_padded_to_tile(check, access, bound) || is_selection(check, access, bound) ||
                 is_padded_by_promise(check, access, bound))
@@ -493,6 +497,25 @@ typedef struct Flow {
     bool is_scaled;  // was multiplied by another tile, which may hold zeros there
 } Flow;
 
+/// Whether rows stand one behind the other in what is compared, and the kernel bounds their number, too: the mask ends between rows.
+static bool ends_between_rows(Check *check, const Affine *form, Type tile, int lane) {
+    const Poly *length = tile.dims[lane + tile.rank - form->rank];
+    int64_t one;
+    if (form->rank != 2 || lane != 1 || !length || !poly_is_constant(form->lane[1], &one) ||
+        one != 1)
+        return false;
+    MemoryBounds *bounds = ARENA_NEW(check->arena, MemoryBounds);
+    collect_bounds(check, bounds);
+    for (int b = 0; b < bounds->count; b++) {
+        const Affine *rows = &bounds->items[b].form;
+        if (rows->rank == 1 &&
+            poly_equal(poly_multiply(check->arena, rows->base, length), form->base) &&
+            poly_equal(poly_multiply(check->arena, rows->lane[0], length), form->lane[0]))
+            return true;
+    }
+    return false;
+}
+
 /// Whether the mask differs along `axis` of the loaded tile.
 static bool mask_varies(Check *check, Value *mask, int axis, int rank) {
     Op *leaves[MASK_MOST_PARTS];
@@ -505,7 +528,8 @@ static bool mask_varies(Check *check, Value *mask, int axis, int rank) {
             int lane = axis - (rank - form.rank);
             if (form.known && lane >= 0 && lane < form.rank &&
                 (!poly_is_constant(form.lane[lane], &zero) || zero) &&
-                rank == leaves[i]->results[0]->type.rank)
+                rank == leaves[i]->results[0]->type.rank &&
+                !ends_between_rows(check, &form, leaves[i]->results[0]->type, lane))
                 return true;
         }
     return false;

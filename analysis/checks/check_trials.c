@@ -162,9 +162,20 @@ static bool counts_on_blocks(Check *check, const TriedLaunch *tried, const Trial
             loops_along_block(check, access->op));
 }
 
+/// Whether the text says how many programs the axis has, and no access has a mask: the author has tensors of one size in mind.
+static bool is_made_for_one_size(const Check *check, const TriedLaunch *tried, int axis) {
+    for (LIST_EACH(int, i, check->memory)) {
+        const Value *mask = check->memory.items[i]->mask;
+        if (mask && !value_is_none(mask)) return false;
+    }
+    return axis < tried->launch->grid_rank && tried->launch->grid[axis]->kind == HOST_CONSTANT;
+}
+
 static bool is_certainly_outside(Check *check, const TriedLaunch *tried, const TrialAccess *access,
                                  Leaves *extent) {
     if (!access->outside || access->buffer < 0) return false;
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        if (access->program[axis] && is_made_for_one_size(check, tried, axis)) return false;
     int parameter = tried_parameter(tried, access->buffer);
     if (parameter < 0) return false;
     const ConcreteBuffer *memory = &tried->concrete->buffers.items[access->buffer];
@@ -306,6 +317,7 @@ static bool is_partly_filled(Check *check, const TriedLaunch *tried, Unstored *u
     // where programs store to the same elements, more of them would, too; one program is one on purpose
     if (filled->twice * 2 < filled->numel - filled->written && tried->trial->programs > 1)
         unstored->beyond = axis_beyond(check, tried, buffer);
+    if (unstored->beyond >= 0 && is_made_for_one_size(check, tried, unstored->beyond)) return false;
     // a size that has to fit one block is the author's condition: then nothing is missing where all fit
     Leaves handled = {0};
     leaves_add_handled(&handled, tried->launch, check->function);

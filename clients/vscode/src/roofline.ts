@@ -54,7 +54,7 @@ function mark({ isLeft, x, y, kind, label, title }: Mark): string {
         : `<circle class="point forward" cx="${x}" cy="${y}" r="5">${hint}</circle>`;
   const isBefore = isLeft || x > WIDTH * 0.8;
   if (!label) return shape;
-  return `${shape}<text x="${isBefore ? x - 9 : x + 9}" y="${y + 4}" class="program" text-anchor="${isBefore ? "end" : "start"}">${label}</text>`;
+  return `${shape}<text x="${isBefore ? x - 9 : x + 9}" y="${isLeft ? y - 5 : y + 4}" class="program" text-anchor="${isBefore ? "end" : "start"}">${label}</text>`;
 }
 
 /** The bend of the roof of each peak, and the roof itself. */

@@ -10,7 +10,7 @@ import { chromium } from "playwright-core";
 export const here = dirname(fileURLToPath(import.meta.url));
 const codeServer = join(here, "node_modules/code-server/out/node/entry.js");
 // Kernels of the demo; what no example shows is in workspace/.
-const examples = ["softmax.py", "layer_norm.py"];
+const examples = ["softmax.py", "layer_norm.py", "matmul.py"];
 // What any wait is given: a machine may be several times slower than the one these tests were written on.
 export const PATIENCE_MS = 120_000;
 const browserFlags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--force-color-profile=srgb"];

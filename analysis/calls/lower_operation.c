@@ -233,8 +233,13 @@ Value *lower_operation(Lowering *lowering, OpCode code, Arguments *arguments, Sy
         return lowering_unknown(lowering, node, "A range has a meaning in a `for` only.");
     default: break;
     }
-    if (!operands_bind(lowering, code, arguments, &operands, &count, node))
+    if (!operands_bind(lowering, code, arguments, &operands, &count, node)) {
+        // What an access goes through is a pointer, whatever else is wrong: while a call is typed, names keep their types.
+        bool is_pointer = op_parameter_index(code, STR("pointer")) == 0 && count && operands[0] &&
+                          operands[0]->type.kind == TYPE_UNKNOWN && !operands[0]->constant;
+        if (is_pointer) build_unary(&lowering->builder, OP_ELEMENT_TYPE_OF, operands[0]);
         return lowering_silent(lowering, "a call with wrong arguments");
+    }
     Value *understood = code == OP_INLINE_ASM ? lower_assembly(lowering, operands, count) : NULL;
     if (understood) return understood;
     if (code == OP_REDUCE || code == OP_ASSOCIATIVE_SCAN)

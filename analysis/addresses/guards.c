@@ -4,12 +4,12 @@
 #include "analysis/ir/limits.h"
 #include "analysis/ir/poly.h"
 
-/// The sum that is not positive where the ordering comparison comes to `truth`. Integers only.
+/// The sum that is not positive where the ordering comparison comes to `truth`. Of floats it is not known.
 static Affine excess_of(Arena *arena, const Op *op, bool truth) {
     Affine unknown = {.known = false};
     Value *a = op->operands[0], *b = op->operands[1];
-    if (!op_is_ordering(op->code) || !a || !b || !dtype_is_integer(a->type.element) ||
-        !dtype_is_integer(b->type.element))
+    if (!op_is_ordering(op->code) || !a || !b || dtype_is_float(a->type.element) ||
+        dtype_is_float(b->type.element))
         return unknown;
     const bool is_less = op->code == OP_LT || op->code == OP_LE;
     const bool is_strict = (op->code == OP_LT || op->code == OP_GT) == truth;

@@ -198,9 +198,7 @@ static bool mask_covers(Check *check, Value *mask, const Bound *bound) {
     int count = mask_leaves(mask, leaves, &all);
     if (!all) return true;
     for (int i = 0; i < count; i++) {
-        if (value_depends_on(check->arena, leaves[i]->results[0], bound->index, NULL) ||
-            guard_is_same(check->arena, leaves[i], bound->op))
-            return true;
+        if (value_depends_on(check->arena, leaves[i]->results[0], bound->index, NULL)) return true;
         Bound own;
         if (read_bound(check, leaves[i], &own) && same_form(&own.form, &bound->form)) return true;
     }
@@ -456,6 +454,22 @@ static bool is_bound_of_contents(const Bound *bound) {
     return walk_from(bound->op->operands[is_less ? 1 : 0], is_loaded, false, NULL);
 }
 
+/// Whether all lanes of the bound's index are within some limit by a branch around the access, or by its mask.
+static bool is_guarded(Check *check, const Access *access, const MemoryBounds *bounds,
+                       const Bound *bound) {
+    Op *leaves[MASK_MOST_PARTS];
+    bool all;
+    int count = access->mask ? mask_leaves(access->mask, leaves, &all) : 0;
+    for (int b = 0; b < bounds->count; b++) {
+        const Bound *other = &bounds->items[b];
+        if (other != bound && !same_form(&other->form, &bound->form)) continue;
+        if (guard_covers(check->arena, access->op, other->op)) return true;
+        for (int i = 0; i < count; i++)
+            if (guard_is_same(check->arena, leaves[i], other->op)) return true;
+    }
+    return false;
+}
+
 static void check_constant_mask(Check *check, const Bound *bound) {
     if (bound->trivial)
         check_report(check, DIAGNOSTIC_MASK_ALWAYS_TRUE, bound->op,
@@ -474,7 +488,7 @@ void check_masks(Check *check) {
             const Bound *bound = &bounds->items[b];
             if (bound->trivial || check_is_optional(bound->op)) continue;
             if (access->op->code == OP_LOAD && is_bound_of_contents(bound)) continue;
-            if (guard_covers(check->arena, access->op, bound->op)) continue;
+            if (is_guarded(check, access, bounds, bound)) continue;
             if (!walk_from(access->op->operands[0], pointer_uses, false, bound->index)) continue;
             if (is_padded_to_tile(check, access, bound) || is_selection(check, access, bound) ||
                 is_padded_by_promise(check, access, bound))

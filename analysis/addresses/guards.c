@@ -84,7 +84,14 @@ static bool condition_covers(Arena *arena, const Value *condition, bool truth,
     return false;
 }
 
+static bool is_in_branch(const Op *op) {
+    const Op *outer = op->parent->parent;
+    while (outer && outer->code != OP_IF) outer = outer->parent->parent;
+    return outer != NULL;
+}
+
 bool guard_covers(Arena *arena, const Op *op, const Op *comparison) {
+    if (!is_in_branch(op)) return false;
     Affine excess = excess_of(arena, comparison, true);
     const Poly *largest =
         excess.known ? largest_of(arena, &excess, comparison->results[0]->type) : NULL;

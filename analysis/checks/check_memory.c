@@ -487,8 +487,6 @@ void check_masks(Check *check) {
         for (int b = 0; b < bounds->count; b++) {
             const Bound *bound = &bounds->items[b];
             if (bound->trivial || check_is_optional(bound->op)) continue;
-            if (access->op->code == OP_LOAD && is_bound_of_contents(bound)) continue;
-            if (is_guarded(check, access, bounds, bound)) continue;
             if (!walk_from(access->op->operands[0], pointer_uses, false, bound->index)) continue;
             if (is_padded_to_tile(check, access, bound) || is_selection(check, access, bound) ||
                 is_padded_by_promise(check, access, bound))
@@ -496,7 +494,10 @@ void check_masks(Check *check) {
             Value *mask = access->mask && !value_is_none(access->mask) ? access->mask : NULL;
             if (mask ? mask_covers(check, mask, bound) : is_padded_by_launch(check, access, bound))
                 continue;
-            if (is_whole_at_launches(check, access, bound)) continue;
+            if ((access->op->code == OP_LOAD && is_bound_of_contents(bound)) ||
+                is_guarded(check, access, bounds, bound) ||
+                is_whole_at_launches(check, access, bound))
+                continue;
             report_unmasked(check, access, bound);
             break;
         }

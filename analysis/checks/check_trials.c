@@ -404,10 +404,10 @@ static bool is_mostly_idle(Check *check, const TriedLaunch *tried, Leaves *grid)
         if (!leaves_are_certain(tried->launch, &leaves, &extent) &&
             !leaves_are_apart(tried->launch, check->function, &leaves, &extent))
             return false;
-        // a size that masks end at, and that the grid does not rest on, callers may have as large as the grid takes it
+        // a size of another tensor that masks end at callers may have as large as the grid takes it
         Leaves bounds = {0};
         leaves_add_bounds(&bounds, tried->launch, check->function, access->op);
-        if (!leaves_are_among(tried->launch, &bounds, grid)) return false;
+        if (bounds.count && !leaves_are_certain(tried->launch, &bounds, grid)) return false;
         stores = true;
     }
     return stores && grid->count;

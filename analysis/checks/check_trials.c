@@ -386,6 +386,16 @@ static bool is_shared_out(const HostValue *programs, int depth) {
     return false;
 }
 
+/// Whether all of both are sizes of one tensor.
+static bool are_of_one_tensor(const Leaves *leaves, const Leaves *others) {
+    const HostInput *of = others->count ? others->items[0]->input : NULL;
+    for (int i = 0; i < leaves->count; i++)
+        if (leaves->items[i]->input != of) return false;
+    for (int i = 0; i < others->count; i++)
+        if (others->items[i]->input != of) return false;
+    return true;
+}
+
 static bool is_mostly_idle(Check *check, const TriedLaunch *tried, Leaves *grid) {
     const LaunchTrial *trial = tried->trial;
     int64_t fewest = trial->is_cut ? 64 : 8;
@@ -407,7 +417,8 @@ static bool is_mostly_idle(Check *check, const TriedLaunch *tried, Leaves *grid)
         // a size of another tensor that masks end at callers may have as large as the grid takes it
         Leaves bounds = {0};
         leaves_add_bounds(&bounds, tried->launch, check->function, access->op);
-        if (bounds.count && !leaves_are_certain(tried->launch, &bounds, grid)) return false;
+        if (!leaves_are_among(tried->launch, &bounds, grid) && !are_of_one_tensor(&bounds, grid))
+            return false;
         stores = true;
     }
     return stores && grid->count;

@@ -77,13 +77,14 @@ step("a mistake is underlined while it is typed, and hover explains it", async (
   await bench.hover(squiggle, "no parameter `mosk`");
   await bench.shot("finding");
   // The code in the hover leads to its page.
-  const pageTab = page.locator(".tab.active", { hasText: "Preview wrong-argument" });
+  const pageTab = page.locator(".tab.active", { hasText: "wrong-argument" });
   const follow = async () => {
     await bench.hover(squiggle, "no parameter `mosk`");
     await page.locator(".monaco-hover:visible a", { hasText: "wrong-argument" }).first().click({ timeout: 5000 });
   };
   await bench.act("the link to the page", follow, pageTab);
-  await bench.closeTab("Preview wrong-argument");
+  await bench.panel().locator("h1", { hasText: "wrong-argument" }).first().waitFor();
+  await bench.closeTab("wrong-argument");
   await bench.goToLine(17);
   await page.keyboard.press("End");
   await page.keyboard.press("ArrowLeft");

@@ -360,7 +360,7 @@ export class Workbench {
   async closeTab(title) {
     // later releases have a label's ending in an element of its own
     const tab = this.page.locator(".tab", { hasText: title.replace(/\.py$/, "") });
-    await tab.locator(".codicon-close").click();
+    await tab.locator(".tab-actions .action-label").first().click();
     await tab.waitFor({ state: "detached" });
   }
 

@@ -1,5 +1,6 @@
 // Which lanes of a load, store or atomic touch which elements, and by how far programs are apart: for a picture.
 #include "analysis/cost/kernel_cost.h"
+#include "analysis/ir/loops.h"
 #include "features/describe/describe.h"
 #include "features/describe/describe_cost.h"
 #include "features/features.h"
@@ -19,17 +20,26 @@ typedef struct ProgramSteps {
     AccessReport *report;
 } ProgramSteps;
 
+/// Whether a number that the address is made of comes of the value, in whatever way.
+static bool comes_of(Arena *arena, const Poly *base, const Value *value) {
+    for (int t = 0; t < base->count; t++)
+        for (int a = 0; a < base->terms[t].atom_count; a++)
+            if (value_depends_on(arena, base->terms[t].atoms[a], value, NULL)) return true;
+    return false;
+}
+
 /// How far the elements of a program and the next one along an axis are apart.
 static bool visit_program(void *context, Op *op) {
     ProgramSteps *steps = context;
     int64_t axis;
     if (op->code != OP_PROGRAM_ID || !value_is_int(op->operands[0], &axis) || axis < 0 ||
-        axis >= ACCESS_PROGRAM_AXES || !poly_mentions(steps->base, op->results[0]))
+        axis >= ACCESS_PROGRAM_AXES || !comes_of(steps->arena, steps->base, op->results[0]))
         return true;
     const Poly *step, *rest;
     AccessStep *found = &steps->report->programs[axis];
     found->is_there = true;
-    if (poly_split(steps->arena, steps->base, op->results[0], &step, &rest))
+    if (poly_split(steps->arena, steps->base, op->results[0], &step, &rest) &&
+        !comes_of(steps->arena, rest, op->results[0]))
         found->step = amount_of(steps->arena, steps->costs, step);
     return true;
 }
@@ -69,7 +79,7 @@ bool access_report(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
                    AccessReport *report) {
     *report = (AccessReport){0};
     if (!kernel->function) return false;
-    KernelCosts costs = kernel_costs(arena, kernel, false);
+    KernelCosts costs = kernel_costs(arena, kernel, NULL, false);
     int line = range_line((Range){snapshot->source, offset, offset});
     const CostLine *best = NULL;
     for (LIST_EACH(int, i, costs.cost->lines)) {

@@ -1,4 +1,5 @@
 // What a kernel and each of its lines cost, as an editor shows it: at the ends of lines and over the kernel.
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -57,7 +58,7 @@ static void take_line(CostHinter *hinter, const KernelCosts *costs, const CostLi
 
 static void hint_kernel(CostHinter *hinter, uint32_t start, uint32_t end, InlayHints *hints) {
     enum { MOST_TEXTS = 2 };
-    KernelCosts costs = kernel_costs(hinter->arena, hinter->kernel, false);
+    KernelCosts costs = kernel_costs(hinter->arena, hinter->kernel, NULL, false);
     hinter->lines.count = 0;
     for (LIST_EACH(int, i, costs.cost->lines))
         if (!cost_is_off(costs.numbers[0], &costs.cost->lines.items[i]))
@@ -152,7 +153,7 @@ const char *cost_summary(Arena *arena, const Kernel *kernel, const char *card_na
     enum { LONGEST = 48 };
     if (!kernel->function || !kernel->understood) return NULL;
     const Card *card = card_name ? card_find(str_from(card_name)) : NULL;
-    KernelCosts costs = kernel_costs(arena, kernel, true);
+    KernelCosts costs = kernel_costs(arena, kernel, NULL, true);
     CostTotals plain = cost_totals(costs.cost, cost_numbers(costs.cost, NULL));
     const Poly *moved = all_bytes(arena, &plain);
     if (!costs.cost->lines.count || (moved && poly_is_zero(moved))) return NULL;
@@ -194,11 +195,11 @@ static CostReportLine report_line(Arena *arena, const Snapshot *snapshot, const 
 }
 
 CostReport cost_report(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
-                       const char *card_name) {
+                       const Kernel *tuned, const char *card_name) {
     CostReport report = {.summary = cost_summary(arena, kernel, card_name)};
     const Card *card = card_name ? card_find(str_from(card_name)) : NULL;
     if (!kernel->function) return report;
-    KernelCosts costs = kernel_costs(arena, kernel, true);
+    KernelCosts costs = kernel_costs(arena, kernel, tuned, true);
     for (LIST_EACH(int, i, costs.cost->lines)) {
         const CostLine *line = &costs.cost->lines.items[i];
         LIST_PUSH(arena, &report.lines, report_line(arena, snapshot, &costs, line));
@@ -238,6 +239,54 @@ CostReport cost_report(Arena *arena, const Snapshot *snapshot, const Kernel *ker
     return report;
 }
 
+/* ---- the totals in words ---- */
+
+enum {
+    CALL_LONGEST =
+        24,  // characters of a count of iterations that is written out wherever it stands
+    CALL_MOST_NAMED = 3
+};
+
+/// The size of a call that begins here, `cdiv(n - start, step)`; 0 where none does.
+static size_t call_size(Str text) {
+    size_t name = 0;
+    while (name < text.size && (isalnum((unsigned char)text.data[name]) || text.data[name] == '_' ||
+                                text.data[name] == '.'))
+        name++;
+    if (!name || name == text.size || text.data[name] != '(') return 0;
+    int depth = 0;
+    for (size_t i = name; i < text.size; i++) {
+        depth += (text.data[i] == '(') - (text.data[i] == ')');
+        if (depth == 0) return i + 1;
+    }
+    return 0;
+}
+
+/// With a name in place of each long call, and behind it all what the names stand for.
+static const char *with_named_calls(Arena *arena, const char *written) {
+    static const char *const names[CALL_MOST_NAMED] = {"turns", "turns2", "turns3"};
+    Str named[CALL_MOST_NAMED], rest = str_from(written);
+    Buffer out = buffer_new(arena);
+    int count = 0;
+    while (rest.size) {
+        size_t size = call_size(rest), word = 0;
+        int at = 0;
+        while (at < count && !str_equal(named[at], (Str){rest.data, size})) at++;
+        if (size > CALL_LONGEST && at < CALL_MOST_NAMED) {
+            if (at == count) named[count++] = (Str){rest.data, size};
+            buffer_puts(&out, names[at]);
+        } else {
+            while (word < rest.size && isalnum((unsigned char)rest.data[word])) word++;
+            size = word ? word : 1;
+            buffer_add(&out, rest.data, size);
+        }
+        rest = (Str){rest.data + size, rest.size - size};
+    }
+    for (int i = 0; i < count; i++)
+        buffer_printf(&out, "%s%s = %.*s", i ? ", " : ", with ", names[i], STR_ARGS(named[i]));
+    return buffer_text(&out);
+}
+
 const char *cost_totals_text(Arena *arena, const CostReportTotals *totals) {
     Buffer out = buffer_new(arena);
     buffer_printf(&out, "reads %s, writes %s", totals->read ? totals->read : "?",
@@ -247,7 +296,7 @@ const char *cost_totals_text(Arena *arena, const CostReportTotals *totals) {
     buffer_printf(&out, ", computes %s", totals->operations ? totals->operations : "?");
     if (!isnan(totals->intensity)) buffer_printf(&out, ", %.3g FLOP a byte", totals->intensity);
     if (totals->bound) buffer_printf(&out, ": %s", totals->bound);
-    return buffer_text(&out);
+    return with_named_calls(arena, buffer_text(&out));
 }
 
 /* ---- what a program takes, in hover ---- */

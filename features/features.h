@@ -74,8 +74,9 @@ typedef struct CostReport {
     LIST(CostReportLine) lines;
     LIST(CostReportTotals) totals;
 } CostReport;
+/// `tuned`: the kernel whose configurations this one is launched in, or NULL for its own. `card`: a name, or NULL.
 CostReport cost_report(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
-                       const char *card);
+                       const Kernel *tuned, const char *card);
 /// A footprint in words, with what fits a multiprocessor of the card.
 CostFootprint footprint_told(Arena *arena, Footprint footprint, FootprintOptions options,
                              const Card *card);
@@ -97,6 +98,7 @@ typedef struct ScheduleGradient {
     const char *writers;  // "programs", "iterations": for the picture
 } ScheduleGradient;
 typedef struct ScheduleWork {
+    const char *name;   // of the configuration or the launch; NULL: whatever is chosen
     const char *text;   // what a program moves and computes: cost_totals_text
     const char *share;  // of the card's peaks
 } ScheduleWork;

@@ -270,11 +270,17 @@ static ScheduleGradient report_gradient(const Emitted *emitted, const BackwardAr
 
 static void report_work(const Emitted *emitted, ScheduleKernel *told) {
     const ScheduleSource *source = emitted->source;
-    CostReport report = cost_report(source->arena, source->module, emitted->kernel, source->card);
+    const char *first = source->backward->launches[0].kernel;
+    const Kernel *tuned = emitted->launch->follows_tuner
+                              ? snapshot_find_kernel(source->module, str_from(first))
+                              : NULL;
+    CostReport report = cost_report(source->arena, source->module, emitted->kernel,
+                                    tuned && tuned->function ? tuned : NULL, source->card);
     for (int i = 0; i < report.totals.count && i < MOST_TOTALS; i++) {
         const CostReportTotals *totals = &report.totals.items[i];
-        ScheduleWork work = {.text = cost_totals_text(source->arena, totals)};
-        if (!isnan(totals->memory_share))
+        ScheduleWork work = {.name = totals->name, .text = cost_totals_text(source->arena, totals)};
+        // where nothing is said to be the bound, caches may serve what several programs read
+        if (totals->bound && !isnan(totals->memory_share))
             work.share = arena_printf(
                 source->arena,
                 "at most %.0f %% of the bandwidth and %.0f %% of the arithmetic of %s",
@@ -421,7 +427,8 @@ static void put_kernel(Buffer *out, const ScheduleKernel *kernel) {
     if (!kernel->is_understood) buffer_puts(out, "  what is emitted was not understood again\n");
     for (LIST_EACH(int, i, kernel->work)) {
         const ScheduleWork *work = &kernel->work.items[i];
-        buffer_printf(out, "  a program %s\n", work->text);
+        buffer_printf(out, "  %s%sa program %s\n", work->name ? work->name : "",
+                      work->name ? ": " : "", work->text);
         if (work->share) buffer_printf(out, "  %s\n", work->share);
     }
     for (LIST_EACH(int, i, kernel->blocks)) buffer_printf(out, "  %s\n", kernel->blocks.items[i]);

@@ -233,8 +233,13 @@ Value *lower_operation(Lowering *lowering, OpCode code, Arguments *arguments, Sy
         return lowering_unknown(lowering, node, "A range has a meaning in a `for` only.");
     default: break;
     }
-    if (!operands_bind(lowering, code, arguments, &operands, &count, node))
+    if (!operands_bind(lowering, code, arguments, &operands, &count, node)) {
+        // What an access goes through is a pointer, whatever else is wrong: while a call is typed, names keep their types.
+        bool is_pointer = op_parameter_index(code, STR("pointer")) == 0 && count && operands[0] &&
+                          operands[0]->type.kind == TYPE_UNKNOWN && !operands[0]->constant;
+        if (is_pointer) build_unary(&lowering->builder, OP_ELEMENT_TYPE_OF, operands[0]);
         return lowering_silent(lowering, "a call with wrong arguments");
+    }
     Value *understood = code == OP_INLINE_ASM ? lower_assembly(lowering, operands, count) : NULL;
     if (understood) return understood;
     if (code == OP_REDUCE || code == OP_ASSOCIATIVE_SCAN)
@@ -249,12 +254,21 @@ static bool has_keyword(const Arguments *arguments, Str name) {
     return false;
 }
 
-/// Whether an operation cannot take these arguments: they are too many or too few, or a keyword names one that was given before.
+static bool has_parameter(const OpParameter *parameters, int count, const char *name) {
+    for (int i = 0; i < count; i++)
+        if (str_is(parameters[i].name, name)) return true;
+    return false;
+}
+
+/// Whether an operation cannot take these arguments: they are too many or too few, or a keyword names none of its parameters or
+/// one that was given before.
 static bool takes_others(OpCode code, const Arguments *arguments) {
     int count;
     const OpParameter *parameters = op_parameters(code, &count);
     if (count && parameters[count - 1].is_variadic) return false;
     if (arguments->positional.count > count) return true;
+    for (LIST_EACH(int, i, arguments->keywords))
+        if (!has_parameter(parameters, count, arguments->keywords.items[i].name)) return true;
     for (int i = 0; i < arguments->positional.count; i++)
         if (has_keyword(arguments, parameters[i].name)) return true;
     for (int i = arguments->positional.count; i < count && !arguments->is_open; i++)

@@ -9,66 +9,6 @@ static bool text_is_any(Str text, const char *const *words, size_t count) {
     return false;
 }
 
-bool launch_option_is_known(Str name) {
-    static const char *const options[] = {
-        "num_warps",
-        "num_stages",
-        "num_ctas",
-        "maxnreg",
-        "enable_fp_fusion",
-        "launch_cooperative_grid",
-        "launch_pdl",
-        "cluster_dims",
-        "waves_per_eu",
-        "matrix_instr_nonkdim",
-        "kpack",
-        "extern_libs",
-        "debug",
-        "warmup",
-        "grid",
-        "stream",
-        "sanitize_overflow",
-        "arch",
-        "backend_name",
-        "device",
-        "device_type",
-        "ptx_version",
-        "ptx_options",
-        "ir_override",
-        "num_buffers_warp_spec",
-        "num_consumer_groups",
-        "reg_dec_producer",
-        "reg_inc_consumer",
-        "minRegAutoWS",
-        "maxRegAutoWS",
-        "schedule_hint",
-        "optimize_epilogue",
-        "enable_warp_specialization",
-        "threads_per_warp",
-        "allow_fp8e4nv",
-        "supported_fp8_dtypes",
-        "default_dot_input_precision",
-        "allowed_dot_input_precisions",
-        "max_num_imprecise_acc_default",
-        "instrumentation_mode",
-        "grf_mode",
-        "generate_native_code",
-        "multibuffer",
-        "enable_mixed_cv",
-        "bottleneck",
-        "isCloseCoreTiling",
-        "isCloseUnrollControl",
-        "isCloseDtypeConvert",
-        "is_use_mask_zero",
-        "buffer_size_limit",
-        "pre_hook",
-        "data_partition_factor",
-        "advanced_path",
-        "isCloseVectorization",
-    };
-    return text_is_any(name, options, sizeof options / sizeof *options);
-}
-
 int definition_parameter(const FunctionDefinition *definition, Str name) {
     for (int i = 0; i < definition->parameter_count; i++)
         if (str_equal(definition->parameters[i].name, name)) return i;

@@ -39,7 +39,5 @@ typedef struct LaunchGrid {
     Str meta;  // the parameter of a function; empty where it is none
 } LaunchGrid;
 LaunchGrid launch_grid(const LaunchSite *site);
-/// Whether a keyword is an option of a compiler behind Triton.
-bool launch_option_is_known(Str name);
 
 #endif

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "analysis/checks/check_arguments.h"
+#include "analysis/host/launch_bind.h"
 #include "analysis/syntax/syntax_nodes.h"
 
 static bool integer_of(const Source *source, SyntaxNode node, long long *number) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/host/launch.h"
+#include "analysis/host/launch_bind.h"
 #include "analysis/module/module_launch.h"
 #include "analysis/module/module_scope.h"
 #include "analysis/syntax/syntax_nodes.h"
@@ -343,14 +344,34 @@ static bool may_have_hooks(Check *check, const CheckedArguments *arguments) {
     return search.may_reset;
 }
 
+static bool visit_return(void *context, SyntaxNode node) {
+    SyntaxNode *returned = context;
+    if (node_kind(node) != SYNTAX_RETURN) return true;
+    // a second one decides which list it is
+    *returned = node_is_null(*returned) ? node_child(node, 0) : node;
+    return true;
+}
+
+/// Whether there is one configuration, so that nothing is tried: a list of one, or a call of a function that returns one.
+static bool is_one_configuration(Check *check, SyntaxNode list) {
+    const Module *module = check->kernel->definition->module;
+    if (node_kind(list) == SYNTAX_CALL) {
+        ScopeEntry entry = scope_of_expression(check->arena, module, node_field(list, "function"));
+        if (entry.kind != SCOPE_FUNCTION) return false;
+        SyntaxNode returned = {0};
+        syntax_walk(entry.function->body, visit_return, &returned);
+        list = returned;
+    }
+    return !node_is_null(list) && node_kind(list) == SYNTAX_LIST && node_child_count(list) < 2;
+}
+
 static void check_reset(Check *check, SyntaxNode call) {
     const Module *module = check->kernel->definition->module;
     CheckedArguments arguments = arguments_read(check, module->source, NULL, call);
     if (text_contains(node_text(module->source, call), "pre_hook")) return;
-    for (LIST_EACH(int, i, arguments.list))  // one configuration: nothing is tried
+    for (LIST_EACH(int, i, arguments.list))
         if (str_is(arguments.list.items[i].keyword, "configs") &&
-            node_kind(arguments.list.items[i].value) == SYNTAX_LIST &&
-            node_child_count(arguments.list.items[i].value) < 2)
+            is_one_configuration(check, arguments.list.items[i].value))
             return;
     const Access *update = arguments.has_splat ? NULL : find_update(check);
     if (!update || !is_left_alone(module->source, &arguments, update->parameter->name) ||
@@ -395,6 +416,7 @@ static void check_keys(Check *check, SyntaxNode call) {
 typedef struct PairSearch {
     Check *check;
     const FunctionDefinition *definition;
+    LIST(Str) told;  // names that it has no parameter for
 } PairSearch;
 
 static bool visit_config_key(void *context, SyntaxNode node) {
@@ -409,10 +431,13 @@ static bool visit_config_key(void *context, SyntaxNode node) {
     Str text = node_text(source, key);
     if (node_kind(key) != SYNTAX_STRING || text.size < 3) return false;
     Str name = {text.data + 1, text.size - 2};
-    if (definition_parameter(search->definition, name) < 0 && !launch_option_is_known(name))
-        check_report_at(search->check, DIAGNOSTIC_AUTOTUNE_UNKNOWN_PARAMETER,
-                        node_range(source, key), "the kernel has no parameter %.*s",
-                        STR_ARGS(name));
+    if (definition_parameter(search->definition, name) >= 0 || launch_option_is_known(name))
+        return false;
+    for (LIST_EACH(int, i, search->told))  // a list has it in each configuration
+        if (str_equal(search->told.items[i], name)) return false;
+    LIST_PUSH(search->check->arena, &search->told, name);
+    check_report_at(search->check, DIAGNOSTIC_AUTOTUNE_UNKNOWN_PARAMETER, node_range(source, key),
+                    "the kernel has no parameter %.*s", STR_ARGS(name));
     return false;
 }
 
@@ -431,7 +456,7 @@ void check_autotuning(Check *check) {
     check_keys(check, call);
     // A function that prunes may write others in their place.
     if (prunes_by_function(check, call)) return;
-    PairSearch search = {check, definition};
+    PairSearch search = {.check = check, .definition = definition};
     syntax_walk(node_field(call, "arguments"), visit_config_key, &search);
 }
 
@@ -559,6 +584,23 @@ static bool is_length(const Check *check, int parameter) {
     return false;
 }
 
+/// Whether a mask compares lanes of tiles that are as long as the parameter says.
+static bool is_masked_along(const Check *check, int parameter) {
+    const Value *length = check->function->parameters[parameter].value;
+    for (LIST_EACH(int, i, check->ops)) {
+        const Op *op = check->ops.items[i];
+        bool is_along = false;
+        for (int axis = 0; op_is_comparison(op->code) && axis < op->results[0]->type.rank; axis++)
+            is_along |= op->results[0]->type.dims[axis] &&
+                        poly_mentions(op->results[0]->type.dims[axis], length);
+        for (int k = 0; is_along && k < check->memory.count; k++) {
+            const Value *mask = check->memory.items[k]->mask;
+            if (mask && value_depends_on(check->arena, mask, op->results[0], NULL)) return true;
+        }
+    }
+    return false;
+}
+
 /// Whether the launch passes what is written so for the parameter.
 static bool is_passed_for(const GridSearch *search, int parameter, Str text) {
     const FunctionDefinition *kernel = search->site->kernel;
@@ -606,7 +648,9 @@ static bool visit_grid(void *context, SyntaxNode node) {
                         (str_equal(divisor, parameter->name) || is_passed_for(search, i, divisor) ||
                          text_contains(divisor, arena_printf(search->check->arena, "\"%.*s\"",
                                                              STR_ARGS(parameter->name))));
-        if (!is_block || !is_length(search->check, i)) continue;
+        // along an axis without a mask the extent is a multiple of the block
+        if (!is_block || !is_length(search->check, i) || !is_masked_along(search->check, i))
+            continue;
         check_report_at(
             search->check, DIAGNOSTIC_GRID_TOO_SMALL, node_range(source, node),
             "rounds down: the last %.*s that is not full gets no program (`triton.cdiv` rounds up)",

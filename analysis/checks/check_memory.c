@@ -4,6 +4,7 @@
 #include "analysis/checks/check_certainty.h"
 
 #include "analysis/addresses/affine_axes.h"
+#include "analysis/addresses/guards.h"
 #include "analysis/build/infer.h"
 #include "analysis/host/launch_concrete.h"
 #include "analysis/host_values/host_value.h"
@@ -439,6 +440,36 @@ static bool is_selection(Check *check, const Access *access, const Bound *bound)
     return false;
 }
 
+static intptr_t is_loaded(ValueWalk *walk, const Value *value) {
+    const Op *op = value ? value->op : NULL;
+    if (!op || op->code == OP_LOAD) return op != NULL;
+    for (int i = 0; i < op->operand_count; i++)
+        if (walk_ask(walk, op->operands[i])) return true;
+    return false;
+}
+
+/// Whether the bound's limit is a number that the kernel reads: how much of a row counts, in a tensor that has room for others.
+static bool is_bound_of_contents(const Bound *bound) {
+    const bool is_less = bound->op->code == OP_LT || bound->op->code == OP_LE;
+    return walk_from(bound->op->operands[is_less ? 1 : 0], is_loaded, false, NULL);
+}
+
+/// Whether all lanes of the bound's index are within some limit by a branch around the access, or by its mask.
+static bool is_guarded(Check *check, const Access *access, const MemoryBounds *bounds,
+                       const Bound *bound) {
+    Op *leaves[MASK_MOST_PARTS];
+    bool all;
+    int count = access->mask ? mask_leaves(access->mask, leaves, &all) : 0;
+    for (int b = 0; b < bounds->count; b++) {
+        const Bound *other = &bounds->items[b];
+        if (other != bound && !same_form(&other->form, &bound->form)) continue;
+        if (guard_covers(check->arena, access->op, other->op)) return true;
+        for (int i = 0; i < count; i++)
+            if (guard_is_same(check->arena, leaves[i], other->op)) return true;
+    }
+    return false;
+}
+
 static void check_constant_mask(Check *check, const Bound *bound) {
     if (bound->trivial)
         check_report(check, DIAGNOSTIC_MASK_ALWAYS_TRUE, bound->op,
@@ -463,7 +494,10 @@ void check_masks(Check *check) {
             Value *mask = access->mask && !value_is_none(access->mask) ? access->mask : NULL;
             if (mask ? mask_covers(check, mask, bound) : is_padded_by_launch(check, access, bound))
                 continue;
-            if (is_whole_at_launches(check, access, bound)) continue;
+            if ((access->op->code == OP_LOAD && is_bound_of_contents(bound)) ||
+                is_guarded(check, access, bounds, bound) ||
+                is_whole_at_launches(check, access, bound))
+                continue;
             report_unmasked(check, access, bound);
             break;
         }
@@ -478,6 +512,25 @@ typedef struct Flow {
     bool is_scaled;  // was multiplied by another tile, which may hold zeros there
 } Flow;
 
+/// Whether rows stand one behind the other in what is compared, and the kernel bounds their number, too: the mask ends between rows.
+static bool ends_between_rows(Check *check, const Affine *form, Type tile, int lane) {
+    const Poly *length = tile.dims[lane + tile.rank - form->rank];
+    int64_t one;
+    if (form->rank != 2 || lane != 1 || !length || !poly_is_constant(form->lane[1], &one) ||
+        one != 1)
+        return false;
+    MemoryBounds *bounds = ARENA_NEW(check->arena, MemoryBounds);
+    collect_bounds(check, bounds);
+    for (int b = 0; b < bounds->count; b++) {
+        const Affine *rows = &bounds->items[b].form;
+        if (rows->rank == 1 &&
+            poly_equal(poly_multiply(check->arena, rows->base, length), form->base) &&
+            poly_equal(poly_multiply(check->arena, rows->lane[0], length), form->lane[0]))
+            return true;
+    }
+    return false;
+}
+
 /// Whether the mask differs along `axis` of the loaded tile.
 static bool mask_varies(Check *check, Value *mask, int axis, int rank) {
     Op *leaves[MASK_MOST_PARTS];
@@ -490,7 +543,8 @@ static bool mask_varies(Check *check, Value *mask, int axis, int rank) {
             int lane = axis - (rank - form.rank);
             if (form.known && lane >= 0 && lane < form.rank &&
                 (!poly_is_constant(form.lane[lane], &zero) || zero) &&
-                rank == leaves[i]->results[0]->type.rank)
+                rank == leaves[i]->results[0]->type.rank &&
+                !ends_between_rows(check, &form, leaves[i]->results[0]->type, lane))
                 return true;
         }
     return false;

@@ -162,9 +162,20 @@ static bool counts_on_blocks(Check *check, const TriedLaunch *tried, const Trial
             loops_along_block(check, access->op));
 }
 
+/// Whether the text says how many programs the axis has, and no access has a mask: the author has tensors of one size in mind.
+static bool is_made_for_one_size(const Check *check, const TriedLaunch *tried, int axis) {
+    for (LIST_EACH(int, i, check->memory)) {
+        const Value *mask = check->memory.items[i]->mask;
+        if (mask && !value_is_none(mask)) return false;
+    }
+    return axis < tried->launch->grid_rank && tried->launch->grid[axis]->kind == HOST_CONSTANT;
+}
+
 static bool is_certainly_outside(Check *check, const TriedLaunch *tried, const TrialAccess *access,
                                  Leaves *extent) {
     if (!access->outside || access->buffer < 0) return false;
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        if (access->program[axis] && is_made_for_one_size(check, tried, axis)) return false;
     int parameter = tried_parameter(tried, access->buffer);
     if (parameter < 0) return false;
     const ConcreteBuffer *memory = &tried->concrete->buffers.items[access->buffer];
@@ -306,6 +317,7 @@ static bool is_partly_filled(Check *check, const TriedLaunch *tried, Unstored *u
     // where programs store to the same elements, more of them would, too; one program is one on purpose
     if (filled->twice * 2 < filled->numel - filled->written && tried->trial->programs > 1)
         unstored->beyond = axis_beyond(check, tried, buffer);
+    if (unstored->beyond >= 0 && is_made_for_one_size(check, tried, unstored->beyond)) return false;
     // a size that has to fit one block is the author's condition: then nothing is missing where all fit
     Leaves handled = {0};
     leaves_add_handled(&handled, tried->launch, check->function);
@@ -374,6 +386,16 @@ static bool is_shared_out(const HostValue *programs, int depth) {
     return false;
 }
 
+/// Whether all of both are sizes of one tensor.
+static bool are_of_one_tensor(const Leaves *leaves, const Leaves *others) {
+    const HostInput *of = others->count ? others->items[0]->input : NULL;
+    for (int i = 0; i < leaves->count; i++)
+        if (leaves->items[i]->input != of) return false;
+    for (int i = 0; i < others->count; i++)
+        if (others->items[i]->input != of) return false;
+    return true;
+}
+
 static bool is_mostly_idle(Check *check, const TriedLaunch *tried, Leaves *grid) {
     const LaunchTrial *trial = tried->trial;
     int64_t fewest = trial->is_cut ? 64 : 8;
@@ -391,6 +413,11 @@ static bool is_mostly_idle(Check *check, const TriedLaunch *tried, Leaves *grid)
         leaves_add_access(&leaves, tried->launch, check->function, access->op);
         if (!leaves_are_certain(tried->launch, &leaves, &extent) &&
             !leaves_are_apart(tried->launch, check->function, &leaves, &extent))
+            return false;
+        // a size of another tensor that masks end at callers may have as large as the grid takes it
+        Leaves bounds = {0};
+        leaves_add_bounds(&bounds, tried->launch, check->function, access->op);
+        if (!leaves_are_among(tried->launch, &bounds, grid) && !are_of_one_tensor(&bounds, grid))
             return false;
         stores = true;
     }

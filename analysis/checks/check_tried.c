@@ -18,7 +18,9 @@ bool launch_lower(Check *check, const LaunchSite *site, HostPolicy policy, Tried
     *tried = (TriedLaunch){.launch = host_launch(check->kernel->definition->module, site, &policy),
                            .sizes = policy.sizes};
     const HostLaunch *launch = tried->launch;
-    if (!launch->is_reached || !launch->grid_rank || launch->problems.count) return false;
+    if (!launch->is_reached || launch->is_contradicted || !launch->grid_rank ||
+        launch->problems.count)
+        return false;
     tried->concrete = host_concretize(check->arena, launch);
     const ConcreteLaunch *concrete = tried->concrete;
     int count = general->parameter_count;

@@ -1,6 +1,7 @@
 #include "analysis/cost/cost_instances.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "analysis/checks/check_instances.h"
 
@@ -44,6 +45,23 @@ CostInstances cost_instances(Arena *arena, const Kernel *kernel) {
             one.range = instance->launch->range;
         }
         LIST_PUSH(arena, &told.list, one);
+    }
+    return told;
+}
+
+CostInstances cost_instances_as(Arena *arena, const Kernel *kernel, const Kernel *tuned) {
+    CostInstances others = cost_instances(arena, tuned), told = {0};
+    const Function *function = kernel->function, *named = tuned->function;
+    for (LIST_EACH(int, i, others.list)) {
+        CostInstance one = others.list.items[i];
+        const Constant **values =
+            ARENA_ARRAY(arena, const Constant *, function->parameter_count + 1);
+        for (int p = 0; p < function->parameter_count; p++)
+            for (int k = 0; k < named->parameter_count && function->parameters[p].is_constexpr; k++)
+                if (strcmp(function->parameters[p].name, named->parameters[k].name) == 0)
+                    values[p] = one.values[k];
+        one.values = values;
+        if (one.is_configuration) LIST_PUSH(arena, &told.list, one);
     }
     return told;
 }

@@ -19,6 +19,8 @@ typedef struct CostInstances {
 
 /// In the order of the file, each set of numbers once.
 CostInstances cost_instances(Arena *arena, const Kernel *kernel);
+/// The same of a kernel that is launched with what another was tuned to: values of constexprs of one name, with its warps and stages.
+CostInstances cost_instances_as(Arena *arena, const Kernel *kernel, const Kernel *tuned);
 
 /// How the instance is launched, or what Triton does unasked where there is none. Warps of -1: not known.
 FootprintOptions cost_options(const CostInstance *instance, int capability);

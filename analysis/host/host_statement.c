@@ -321,6 +321,9 @@ static bool decide_condition(Host *host, HostFrame *frame, SyntaxNode condition_
     else if (always_raises(host, branch) || (frame->is_on_path && always_leaves(host, branch)))
         wanted = false, forced = true;
     if (!forced) return host_decides(host, frame, condition, known && truth);
+    if (condition->kind == HOST_CONSTANT && known && truth != wanted && !frame->is_global &&
+        !always_raises(host, branch))
+        host->is_contradicted = true;
     host_require(host, condition, wanted, HOST_MUST);
     return wanted;
 }

@@ -109,6 +109,7 @@ static void run_once(Host *host) {
     host->depth = 0;
     host->call_depth = 0;
     host->is_changed = false;
+    host->is_contradicted = false;
     host->is_reached = false;
     host->decision_count = 0;
     host->decisions = 0;
@@ -222,6 +223,7 @@ static HostLaunch *evaluate(Arena *arena, const Asked *asked) {
     launch->decision_count = host.decision_count;
     launch->decisions = host.decisions;
     launch->is_reached = host.is_reached && host_constraints_hold(&host);
+    launch->is_contradicted = host.is_contradicted;
     note_equalities(&host);
     note_divisors(&host);
     LIST(HostInput *) inputs = {0};

@@ -14,50 +14,14 @@
 #include "analysis/host_values/host_value.h"
 #include "analysis/syntax/syntax_nodes.h"
 
-/// Keywords of a launch that are no kernel parameters.
-static const char *const launch_options[] = {
-    "num_warps",
-    "num_stages",
-    "num_ctas",
-    "maxnreg",
-    "waves_per_eu",
-    "matrix_instr_nonkdim",
-    "kpack",
-    "grid",
-    "warmup",
-    "stream",
-    "device",
-    "device_type",
-    "debug",
-    "sanitize_overflow",
-    "enable_fp_fusion",
-    "launch_cooperative_grid",
-    "launch_pdl",
-    "cluster_dims",
-    "ptx_version",
-    "ptx_options",
-    "ir_override",
-    "extern_libs",
-    "allow_fp8e4nv",
-    "allowed_dot_input_precisions",
-    "noinline",
-    "do_not_specialize",
-    "enable_warp_specialization",
-    "num_buffers_warp_spec",
-    "num_consumer_groups",
-    "reg_dec_producer",
-    "reg_inc_consumer",
-    "optimize_epilogue",
-    "arch",
-    "backend_name",
-    "instrumentation_mode",
-    "supported_fp8_dtypes",
-    "pre_hook",
-};
-
-static bool is_launch_option(Str name) {
-    for (size_t i = 0; i < sizeof launch_options / sizeof *launch_options; i++)
-        if (str_is(name, launch_options[i])) return true;
+bool launch_option_is_known(Str name) {
+    static const char *const options[] = {
+#define OPTION(NAME) #NAME,
+#include "analysis/host_values/launch_options.def"
+#undef OPTION
+    };
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (str_is(name, options[i])) return true;
     return false;
 }
 
@@ -164,7 +128,7 @@ static void set_tuned(Host *host, Str name, const HostValue *value) {
     HostLaunch *launch = host->launch;
     int index = parameter_index(launch->kernel, name);
     if (index < 0) {
-        if (is_launch_option(name))
+        if (launch_option_is_known(name))
             LIST_PUSH(host->arena, &launch->options, (HostOption){name, value});
         return;
     }
@@ -325,7 +289,7 @@ static void bind_given(Host *host, const HostCall *call) {
         int index = parameter_index(kernel, call->names[i]);
         if (index < 0) {
             LIST_PUSH(host->arena, &launch->options, (HostOption){call->names[i], call->values[i]});
-            if (!is_launch_option(call->names[i]))
+            if (!launch_option_is_known(call->names[i]))
                 add_problem(host, PROBLEM_UNKNOWN_KEYWORD, call->name_ranges[i], call->names[i]);
             continue;
         }

@@ -6,5 +6,7 @@
 
 /// Binds the arguments and the grid of `host->site`, whose call stands in `frame`.
 void host_bind_launch(Host *host, HostFrame *frame);
+/// Whether a keyword of a launch, or a key of a configuration, is an option of a compiler behind Triton (launch_options.def).
+bool launch_option_is_known(Str name);
 
 #endif

@@ -59,9 +59,10 @@ typedef struct Host {
     int buffer_count;
     int older_buffers;  // those made before the innermost loop or function that holds the launch, which may run often
     int step_count;
-    int depth;        // of expressions
-    int call_depth;   // of Python functions
-    bool is_changed;  // something was learnt: run again
+    int depth;             // of expressions
+    int call_depth;        // of Python functions
+    bool is_changed;       // something was learnt: run again
+    bool is_contradicted;  // a condition on the way is one number, and leads elsewhere
     bool is_reached;
     const char *obstacle;
 } Host;

@@ -163,6 +163,8 @@ typedef struct HostLaunch {
     const LaunchSite *site;
     const FunctionDefinition *kernel;
     bool is_reached;  // the call was reached along a path whose conditions could all be met
+    bool
+        is_contradicted;  // as far as the host code says, a condition on that path is never met: its values may be another path's
     const char *
         reason;  // what stood in the way, or the first argument that is not understood; NULL when complete
     int flag_count;  // how many bits of a variant matter

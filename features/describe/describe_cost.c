@@ -7,9 +7,11 @@
 
 enum { SECTOR_BYTES = 32 };  // what memory is read by
 
-KernelCosts kernel_costs(Arena *arena, const Kernel *kernel, bool tells_shared) {
+KernelCosts kernel_costs(Arena *arena, const Kernel *kernel, const Kernel *tuned,
+                         bool tells_shared) {
     KernelCosts costs = {.cost = kernel_cost(arena, kernel->function, tells_shared),
-                         .instances = cost_instances(arena, kernel)};
+                         .instances = tuned ? cost_instances_as(arena, kernel, tuned)
+                                            : cost_instances(arena, kernel)};
     int count = costs.instances.list.count;
     costs.count = count ? count : 1;
     costs.numbers = ARENA_ARRAY(arena, CostNumbers *, costs.count);
@@ -171,7 +173,7 @@ CostFootprint footprint_report(Arena *arena, const Kernel *kernel, const CostIns
 }
 
 void describe_cost(Buffer *out, FileNames *names, const Kernel *kernel, Range place) {
-    KernelCosts costs = kernel_costs(out->arena, kernel, false);
+    KernelCosts costs = kernel_costs(out->arena, kernel, NULL, false);
     for (LIST_EACH(int, i, costs.cost->lines)) {
         const CostLine *line = &costs.cost->lines.items[i];
         Range range = snapshot_range(names->snapshot, line->op->range);

@@ -15,8 +15,9 @@ typedef struct KernelCosts {
     int count;
 } KernelCosts;
 
-/// `tells_shared` as in kernel_cost.
-KernelCosts kernel_costs(Arena *arena, const Kernel *kernel, bool tells_shared);
+/// `tuned`: the kernel whose configurations this one is launched in, or NULL for its own. `tells_shared` as in kernel_cost.
+KernelCosts kernel_costs(Arena *arena, const Kernel *kernel, const Kernel *tuned,
+                         bool tells_shared);
 /// "16 KiB", "8 to 32 KiB", "4*BLOCK bytes"; NULL where it is not known.
 const char *bytes_label(Arena *arena, const KernelCosts *costs, const Poly *bytes);
 /// The same of operations: "2.1 MFLOP".

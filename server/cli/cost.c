@@ -212,7 +212,7 @@ static void put_counted(Buffer *out, const Json *counted) {
 
 static void tell_kernel(CostRun *run, const Kernel *kernel) {
     Arena *arena = run->arena;
-    CostReport report = cost_report(arena, run->snapshot, kernel, run->card);
+    CostReport report = cost_report(arena, run->snapshot, kernel, NULL, run->card);
     Json *json = json_object(arena), *lines = json_array(arena), *totals = json_array(arena);
     const char *name = str_dup(arena, kernel->definition->name);
     buffer_printf(&run->text, "%s: %s\n", name, report.summary ? report.summary : "not known");

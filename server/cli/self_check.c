@@ -76,7 +76,7 @@ static void probe_hints(Arena *arena, const Snapshot *snapshot, uint32_t offset,
     inlay_hints(arena, snapshot, 0, size);
     cost_hints(arena, snapshot, 0, size);
     for (LIST_EACH(int, i, snapshot->kernels))
-        cost_report(arena, snapshot, &snapshot->kernels.items[i], NULL);
+        cost_report(arena, snapshot, &snapshot->kernels.items[i], NULL, NULL);
 }
 
 static void probe_tokens(Arena *arena, const Snapshot *snapshot, uint32_t offset, uint32_t size) {

@@ -58,7 +58,9 @@ static Json *writes_json(Arena *arena, const Use *uses, bool is_before, const Gr
     const char *why = gradient->is_parts ? "each of a few programs stores a sum of its own, and "
                                            "the Function adds these up"
                                          : gradient->why;
-    if (!is_before && why) json_set_string(json, "why", why);
+    // what would make atomics is no reason for stores
+    if (!is_before && why && (gradient->is_atomic || gradient->is_parts))
+        json_set_string(json, "why", why);
     return json;
 }
 
@@ -114,6 +116,7 @@ static Json *kernels_json(Arena *arena, const ScheduleReport *report) {
         Json *json = json_object(arena), *work = json_array(arena), *gradients = json_array(arena);
         for (LIST_EACH(int, k, kernel->work)) {
             Json *item = json_object(arena);
+            set_told(arena, item, "name", kernel->work.items[k].name);
             set_told(arena, item, "text", kernel->work.items[k].text);
             set_told(arena, item, "share", kernel->work.items[k].share);
             json_push(work, item);

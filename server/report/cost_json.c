@@ -52,7 +52,7 @@ static Json *card_json(Arena *arena, const char *name) {
 Json *cost_points_json(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
                        const ScheduleReport *schedule, const char *card) {
     Json *json = json_object(arena), *points = json_array(arena);
-    CostReport report = cost_report(arena, snapshot, kernel, card);
+    CostReport report = cost_report(arena, snapshot, kernel, NULL, card);
     for (LIST_EACH(int, i, report.totals))
         json_push(points,
                   point_json(arena, kernel->function->name, "forward", &report.totals.items[i]));

@@ -91,6 +91,17 @@ def test_a_card_has_peaks() -> None:
     assert "there is no `abacus`" in run.stderr
 
 
+def test_kernels_in_one_configuration_are_told_in_each() -> None:
+    """Those that share out the work are launched as the first was tuned; a long count of iterations stands once."""
+    text = schedule("examples/matmul.py:linear_kernel", "--card", "h100")
+    told = [line.strip() for line in text.splitlines() if "a program reads" in line]
+    names = [line.partition(":")[0] for line in told]
+    assert names == [f"configuration {number}" for number in (1, 2, 3)] * 3
+    assert all(line.count("cdiv(") == 1 and ", with turns = cdiv(" in line for line in told)
+    # caches serve what several programs read, so that nothing is the most that can be had
+    assert "of the arithmetic of h100" not in text
+
+
 def test_what_has_no_backward_says_so(tmp_path: Path) -> None:
     path = tmp_path / "count.py"
     path.write_text(

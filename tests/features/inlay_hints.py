@@ -104,3 +104,14 @@ def histogram_kernel(bins_ptr, total_ptr, x_ptr, n, BLOCK: tl.constexpr):
     # <^^^ inlay: int[BLOCK]
     tl.atomic_add(bins_ptr + bins, 1, mask=i < n)
     tl.atomic_add(total_ptr, 0.5)
+
+
+@triton.jit
+def half_typed_kernel(y_ptr, x_ptr, n, BLOCK: tl.constexpr):
+    #                 ^^^^^ inlay: *float
+    #                        ^^^^^ inlay: *float
+    #                               ^ inlay: i32
+    # What a call goes through is a pointer, also while one of its words is wrong.
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    # <^ inlay: i32[BLOCK]
+    tl.store(y_ptr + i, tl.load(x_ptr + i, mask=i < n, other=0.0), mask=i < n, mas=1)

@@ -56,6 +56,27 @@ def test_two_axes_and_what_memory_says(editor: Client, kernel: str) -> None:
     assert gathered["kind"] == "store" and not gathered["known"] and gathered["programs"] == []
 
 
+GROUPED = """import triton
+import triton.language as tl
+
+
+@triton.jit
+def grouped_kernel(x_ptr, y_ptr, stride, rows, M: tl.constexpr, G: tl.constexpr):
+    group = tl.program_id(0) // G
+    first = group * G + tl.program_id(0) % G
+    at = first % rows * M + tl.arange(0, M)
+    tl.store(y_ptr + at, tl.load(x_ptr + at))
+"""
+
+
+def test_programs_that_are_numbered_in_groups_are_apart(editor: Client, kernel: str) -> None:
+    """By how far is not known; that they touch the same elements is not said."""
+    editor.open(kernel, GROUPED)
+    found = access(editor, kernel, GROUPED, "tl.load")
+    assert found["known"]
+    assert found["programs"] == [{"axis": 0, "step": None}]
+
+
 def test_the_backwards_kernels_and_who_owns_what(editor: Client, kernel: str) -> None:
     editor.open(kernel, KERNEL)
     argument = {"uri": kernel, "kernel": "scale_kernel"}

@@ -10,7 +10,8 @@ const PROGRAMS = 4;
 const SECTOR_BYTES = 32;
 const WIDTH = 40;
 const HEIGHT = 24;
-const LEFT = 74;
+const LEFT = 92;
+const LONGEST_NAME = 14; // characters left of a row
 const TOP = 20;
 
 const unknown = { text: "?" };
@@ -56,13 +57,15 @@ function text(x: number, y: number, content: string, kind: string, anchor = "mid
 function lanes(access: Access): string {
   const across = drawnAxis(access, 0, COLUMNS);
   const down = drawnAxis(access, 1, ROWS);
-  const step = across.stride.number;
+  // Of a stride that the launch says, what is drawn is a tensor whose rows are not transposed.
+  const assumed = across.stride.number === undefined && /^\w+$/.test(across.stride.text) ? across.stride.text : "";
+  const step = assumed ? 1 : across.stride.number;
   const boxes: string[] = [];
   for (let row = 0; row < down.count; row++) {
     const start = down.stride.number === undefined ? undefined : row * down.stride.number;
     const y = TOP + row * (HEIGHT + 4);
-    const name = start === undefined ? (row ? `${row}*${down.stride.text} +` : "") : "";
-    boxes.push(text(LEFT - 8, y + 16, name.length > 12 ? `row ${row}` : name, "axis", "end"));
+    const name = start === undefined ? (row ? `${row > 1 ? `${row}*` : ""}${down.stride.text} +` : "") : "";
+    boxes.push(text(LEFT - 8, y + 16, name.length > LONGEST_NAME ? `row ${row}` : name, "axis", "end"));
     for (let column = 0; column < across.count; column++) {
       const offset = step === undefined ? undefined : (start ?? 0) + column * step;
       const isOdd = offset !== undefined && Math.abs(Math.floor((offset * access.element_bytes) / SECTOR_BYTES)) % 2 === 1;
@@ -75,7 +78,7 @@ function lanes(access: Access): string {
   const height = TOP + down.count * (HEIGHT + 4) + (down.more ? 14 : 0);
   if (down.more) boxes.push(text(LEFT + 12, height - 4, "…", "axis"));
   const width = LEFT + across.count * WIDTH + 24;
-  const title = text(LEFT, 12, "elements from the first one of the program, lane by lane", "axis", "start");
+  const title = text(LEFT, 12, `elements from the first one of the program, lane by lane${assumed ? `, where ${assumed} is 1` : ""}`, "axis", "start");
   return (
     `<svg class="access" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" ` +
     `aria-label="${escapeHtml(`Lanes touch ${placeWords(access)}`)}">${title}${boxes.join("")}</svg>`

@@ -6,9 +6,9 @@ import type { Server } from "./server";
 const pageScheme = "tad-page";
 export const explainCommand = "tad.explainPage";
 
-/** The link that shows a page; null arguments ask for a name. */
+/** A page as a document: what a link on a diagnostic's code opens. (Later releases of VS Code run no command there.) */
 export function pageLink(name: string): vscode.Uri {
-  return vscode.Uri.parse(`command:${explainCommand}?${encodeURIComponent(JSON.stringify([name]))}`);
+  return vscode.Uri.from({ scheme: pageScheme, path: `/${name}.md` });
 }
 
 function codeOf(diagnostic: vscode.Diagnostic): string | undefined {
@@ -29,7 +29,6 @@ function nameAtCursor(): string | undefined {
 }
 
 export class Pages implements vscode.Disposable, vscode.TextDocumentContentProvider {
-  private readonly texts = new Map<string, string>();
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(private readonly server: Server) {
@@ -40,8 +39,8 @@ export class Pages implements vscode.Disposable, vscode.TextDocumentContentProvi
     for (const subscription of this.subscriptions) subscription.dispose();
   }
 
-  provideTextDocumentContent(uri: vscode.Uri): string {
-    return this.texts.get(uri.toString()) ?? "";
+  provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
+    return this.server.command<string>(serverCommands.explain, { name: uri.path.slice(1).replace(/\.md$/, "") });
   }
 
   /** Shows the page of `name`, or of what the user names. */
@@ -54,9 +53,8 @@ export class Pages implements vscode.Disposable, vscode.TextDocumentContentProvi
             value: nameAtCursor() ?? "",
           });
     if (!wanted?.trim()) return;
-    const text = await this.server.command<string>(serverCommands.explain, { name: wanted.trim() });
-    const uri = vscode.Uri.from({ scheme: pageScheme, path: `/${wanted.trim()}.md` });
-    this.texts.set(uri.toString(), text);
+    const uri = pageLink(wanted.trim());
+    await vscode.workspace.openTextDocument(uri); // says so where there is no such page
     await vscode.commands.executeCommand("markdown.showPreviewToSide", uri);
   }
 }

@@ -57,10 +57,10 @@ function render(state: PanelState): string {
     `${button("preview", "Generate backward", "secondary", isRefused)}${button("open", isWrong ? "Show wrong gradient" : "Show kernel", "secondary")}</div></header>` +
     section("Gradients against directional derivatives", status ? inputTable(status) : "", stale) +
     section("Which program writes what", schedule?.gradients.length ? schedulePictures(schedule) : problem ? `<p class="quiet">${escapeHtml(problem)}</p>` : "") +
+    section("The access under the cursor", state.access ? accessPicture(state.access) : "") +
     section("What the card allows", schedule?.cost ? costSection(schedule.cost) : "") +
     section("Time over size", timesSection(schedule?.times)) +
     section("What the backward costs", schedule ? kernelSections(schedule) : "") +
-    section("The access under the cursor", state.access ? accessPicture(state.access) : "") +
     section("Configurations", status ? configurationTable(status) : "", stale)
   );
 }

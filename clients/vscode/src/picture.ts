@@ -16,6 +16,7 @@ const HEIGHT = CAPTION + 6;
 const ALONG_ONE_AXIS = 5;
 const ALONG_TWO_AXES = 3;
 const LEAST_WIDTH = 240;
+const LETTER = 6.2; // the most that a letter of a caption takes by average
 
 /** A program that is drawn: its place, and its coordinates along the drawn axes. */
 interface Program {
@@ -112,7 +113,7 @@ function drawSide(schedule: Schedule, gradient: GradientSchedule, writes: Writes
   const caption = captionOf(schedule, gradient.input, writes);
   const texts = label(0, 14, title, "title") + label(0, 34, names, "axis") + label(0, CAPTION, caption, "axis");
   const description = `${title}: ${describeWrites(writes)}`;
-  const fullWidth = Math.max(width + MORE, LEAST_WIDTH);
+  const fullWidth = Math.max(width + MORE, LEAST_WIDTH, Math.ceil(caption.length * LETTER));
   return (
     `<svg viewBox="0 0 ${fullWidth} ${HEIGHT}" width="${fullWidth}" height="${HEIGHT}" role="img" ` +
     `aria-label="${escapeHtml(description)}">${wires.join("")}${boxes.join("")}${texts}</svg>`
@@ -167,7 +168,7 @@ function ownerRow(gradient: GradientOwner): string {
 
 function kernelSection(kernel: BackwardKernel): string {
   const work = kernel.work
-    .map(({ text, share }) => `<p>A program ${markdownCode(text)}${share ? `; ${escapeHtml(share)}` : ""}.</p>`)
+    .map(({ name, text, share }) => `<p>${name ? `${escapeHtml(name.charAt(0).toUpperCase() + name.slice(1))}: a` : "A"} program ${markdownCode(text)}${share ? `; ${escapeHtml(share)}` : ""}.</p>`)
     .join("");
   const rows = kernel.gradients.map(ownerRow);
   return `<h3><code>${escapeHtml(kernel.name)}</code></h3>${work}${rows.length ? table([["gradient"], ["who writes it"]], rows) : ""}`;

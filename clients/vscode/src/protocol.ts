@@ -168,7 +168,7 @@ export interface GradientOwner {
 export interface BackwardKernel {
   name: string;
   /** As the analysis estimates it; `share`: of the peaks of the card that the settings name. */
-  work: { text: string; share?: string }[];
+  work: { name?: string; text: string; share?: string }[];
   gradients: GradientOwner[];
 }
 

@@ -10,11 +10,15 @@ function kibibytes(bytes: number): string {
   return bytes >= 1024 ? `${short(bytes / 1024)} KiB` : `${bytes} bytes`;
 }
 
+const NEAR = 14; // pixels: labels of marks that are nearer would lie on each other
+const LABEL_ROOM = 70; // pixels that a label may take beside its mark
+
 function nameOf(point: CostPoint): string {
   return `${point.kernel}${point.name ? `, ${point.name}` : ""}`;
 }
 
 interface Mark {
+  isLeft?: boolean; // the label stands left of it
   x: number;
   y: number;
   kind: string;
@@ -22,8 +26,25 @@ interface Mark {
   title: string;
 }
 
+/** Marks that lie on each other share the label of the first: "1, 4". */
+function withOneLabel(marks: Mark[]): Mark[] {
+  const shown: Mark[] = [];
+  for (const one of marks) {
+    const other = shown.find((first) => first.label && Math.abs(first.x - one.x) < NEAR && Math.abs(first.y - one.y) < NEAR);
+    if (other) other.label += `, ${one.label}`;
+    shown.push(other ? { ...one, label: "" } : one);
+  }
+  // One whose label would lie on the next mark up the roof has it on its other side.
+  const named = shown.filter((one) => one.label).sort((a, b) => b.x - a.x);
+  for (const [i, one] of named.entries()) {
+    const next = named[i - 1];
+    one.isLeft = next !== undefined && !next.isLeft && next.x - one.x < LABEL_ROOM && Math.abs(next.y - one.y) < 2 * NEAR;
+  }
+  return shown;
+}
+
 /** Forward a circle, backward a square, measured a cross: told by more than colour. */
-function mark({ x, y, kind, label, title }: Mark): string {
+function mark({ isLeft, x, y, kind, label, title }: Mark): string {
   const hint = `<title>${escapeHtml(title)}</title>`;
   const shape =
     kind === "measured"
@@ -31,8 +52,9 @@ function mark({ x, y, kind, label, title }: Mark): string {
       : kind === "backward"
         ? `<rect class="point backward" x="${x - 4.5}" y="${y - 4.5}" width="9" height="9">${hint}</rect>`
         : `<circle class="point forward" cx="${x}" cy="${y}" r="5">${hint}</circle>`;
-  const isRight = x > WIDTH * 0.8;
-  return `${shape}<text x="${isRight ? x - 9 : x + 9}" y="${y + 4}" class="program" text-anchor="${isRight ? "end" : "start"}">${label}</text>`;
+  const isBefore = isLeft || x > WIDTH * 0.8;
+  if (!label) return shape;
+  return `${shape}<text x="${isBefore ? x - 9 : x + 9}" y="${isLeft ? y - 5 : y + 4}" class="program" text-anchor="${isBefore ? "end" : "start"}">${label}</text>`;
 }
 
 /** The bend of the roof of each peak, and the roof itself. */
@@ -77,35 +99,33 @@ function picture(points: CostPoint[], memory: number, numbers: Map<CostPoint, nu
     if (place) place.all.push(point);
     else places.set(key, { point, all: [point] });
   }
-  const marks = [...places.values()].map(({ point, all }) => {
+  const marks: Mark[] = [...places.values()].map(({ point, all }) => {
     const shown = all.map((one) => numbers.get(one) ?? 0);
     const label = shown.length > 3 ? `${shown[0]} … ${shown[shown.length - 1]}` : shown.join(", ");
-    return mark({
+    return {
       x: x(point.flop_per_byte ?? 1),
       y: y(point.reachable_tflop_s ?? 1),
       kind: point.side,
       label,
-      title: all.map((one) => `${nameOf(one)}: ${short(one.flop_per_byte ?? 0)} operations a byte, at most ${short(one.reachable_tflop_s ?? 0)} TFLOP/s`).join("\n"),
-    });
+      title: all.map((one) => `${nameOf(one)}: ${short(one.flop_per_byte ?? 0)} operations a byte, ${short(one.reachable_tflop_s ?? 0)} TFLOP/s without caches`).join("\n"),
+    };
   });
   if (hasMeasured)
-    marks.push(
-      mark({
-        x: x(measured.flop_per_byte ?? 1),
-        y: y(measured.tflop_s ?? 1),
-        kind: "measured",
-        label: "measured",
-        title: `measured: ${short(measured.flop_per_byte ?? 0)} operations a byte, ${short(measured.tflop_s ?? 0)} TFLOP/s`,
-      }),
-    );
+    marks.push({
+      x: x(measured.flop_per_byte ?? 1),
+      y: y(measured.tflop_s ?? 1),
+      kind: "measured",
+      label: "measured",
+      title: `measured: ${short(measured.flop_per_byte ?? 0)} operations a byte, ${short(measured.tflop_s ?? 0)} TFLOP/s`,
+    });
   const label = `Roofline: ${drawn.length} ${drawn.length === 1 ? "point" : "points"}; the table below has their numbers`;
-  return `<svg class="roofline" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img" aria-label="${label}">${grid}${roofs(peaks, memory, across, x, y)}${marks.join("")}</svg>`;
+  return `<svg class="roofline" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img" aria-label="${label}">${grid}${roofs(peaks, memory, across, x, y)}${withOneLabel(marks).map(mark).join("")}</svg>`;
 }
 
 function footprintCells(footprint: Footprint | null, limit: number | undefined): string {
   if (!footprint) return '<td class="number quiet">–</td>'.repeat(4);
   const isTooMuch = limit !== undefined && footprint.shared_bytes > limit;
-  const about = footprint.estimated ? "about " : "";
+  const about = footprint.estimated ? "≈ " : "";
   const atOnce = footprint.programs_at_once
     ? `${footprint.programs_at_once} (${Math.round(100 * footprint.occupancy)} %), by ${footprint.limited_by}`
     : "none";
@@ -113,14 +133,23 @@ function footprintCells(footprint: Footprint | null, limit: number | undefined):
     `<td class="number">${footprint.warps}, ${footprint.stages}</td>` +
     `<td class="number${isTooMuch ? " bad" : ""}">${about}${kibibytes(footprint.shared_bytes)}</td>` +
     `<td class="number">${about}${footprint.registers}${footprint.spills ? ", spills" : ""}</td>` +
-    `<td class="text">${escapeHtml(atOnce)}</td>`
+    `<td class="text short">${escapeHtml(atOnce)}</td>`
   );
+}
+
+/** The kernel's name once, above its points. */
+function rowsOf(points: CostPoint[], numbers: Map<CostPoint, number>, limit: number | undefined): string[] {
+  return points.flatMap((point, i) => {
+    const isFirst = points[i - 1]?.kernel !== point.kernel;
+    const name = `<tr><th scope="rowgroup" colspan="7"><code>${escapeHtml(point.kernel)}</code></th></tr>`;
+    return [...(isFirst ? [name] : []), row(point, numbers.get(point) ?? 0, limit)];
+  });
 }
 
 function row(point: CostPoint, number: number, limit: number | undefined): string {
   const share = point.reachable_tflop_s !== undefined && point.peak_tflop_s ? (100 * point.reachable_tflop_s) / point.peak_tflop_s : undefined;
   return (
-    `<tr><th scope="row">${number} <code>${escapeHtml(point.kernel)}</code>${point.name ? ` ${escapeHtml(point.name)}` : ""}</th>` +
+    `<tr><th scope="row">${number}: ${escapeHtml(point.name || "as it is launched")}</th>` +
     `<td class="number">${point.flop_per_byte === undefined ? "–" : short(point.flop_per_byte)}</td>` +
     `<td class="number">${share === undefined ? "–" : `${short(share)} %`}</td>` +
     footprintCells(point.footprint, limit) +
@@ -148,11 +177,11 @@ export function costSection(costs: Costs): string {
   if (!card) return '<p class="quiet">Name the card for a roofline: <code>card = "h100"</code> in <code>[tool.tad]</code>.</p>' + measuredWords(measured);
   const shown = points.slice(0, MOST_NAMED);
   const numbers = new Map(shown.map((point, index) => [point, index + 1]));
-  const rows = shown.map((point) => row(point, numbers.get(point) ?? 0, card.shared_bytes));
+  const rows = rowsOf(shown, numbers, card.shared_bytes);
   const heads: [string, string?][] = [
     ["configuration"],
     ["operations a byte", "number"],
-    ["of the peak", "number"],
+    ["of the peak, without caches", "number"],
     ["warps, stages", "number"],
     ["shared memory", "number"],
     ["registers a thread", "number"],
@@ -160,7 +189,8 @@ export function costSection(costs: Costs): string {
   ];
   const more = points.length > shown.length ? `<p class="quiet">${points.length - shown.length} more are not shown.</p>` : "";
   return (
-    `<p class="quiet">Estimates for ${escapeHtml(card.title)}: what its peaks allow, whatever caches serve. Circles are of the forward, squares of the backward.</p>` +
+    `<p class="quiet">Estimates for ${escapeHtml(card.title)}, with each byte that a program asks for counted as one of memory: where caches serve some, more can be reached. ` +
+    "Circles are of the forward, squares of the backward; a cross was measured, with each byte of the tensors counted once.</p>" +
     `<div class="wide">${picture(shown, card.memory_gb_s, numbers, measured)}</div>` +
     measuredWords(measured) +
     table(heads, rows) +

@@ -1,5 +1,6 @@
 // The editor's tests: node run.mjs EXTENSION.vsix [host|roots|page]... In the extension host, then by clicks on the page.
 import { spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { Editor, here } from "./editor.mjs";
 
@@ -36,7 +37,8 @@ async function runHostTests(vsix, hasTwoRoots) {
 }
 
 function runPageTests(vsix) {
-  const args = ["--test", "--test-reporter=spec", "--test-concurrency=1", `${here}/page/`];
+  const files = readdirSync(`${here}/page`).map((name) => `${here}/page/${name}`); // a folder's name means a module to later Nodes
+  const args = ["--test", "--test-reporter=spec", "--test-concurrency=1", ...files];
   const result = spawnSync(process.execPath, args, { stdio: "inherit", env: { ...process.env, TAD_VSIX: vsix } });
   return result.status === 0;
 }

@@ -44,6 +44,15 @@ test("lanes far apart have a sector each; a stride that nobody says stays in wor
   assert.match(html, /All programs touch the same elements\./);
 });
 
+test("a last axis whose stride the launch says is drawn as of a tensor in order, and says so", () => {
+  const open = { ...row, axes: [{ extent: { text: "M", number: 16 }, stride: { text: "stride_m" } }, { extent: { text: "K", number: 32 }, stride: { text: "stride_k" } }] };
+  const html = accessPicture(open);
+  assert.match(html, /lane by lane, where stride_k is 1</);
+  assert.match(html, />stride_m \+</);
+  assert.match(html, />15</);
+  assert.doesNotMatch(html, />\?</);
+});
+
 test("what memory says has no picture", () => {
   const html = accessPicture({ ...row, known: false, pointer: undefined, lanes: "gathered", axes: [], programs: [] });
   assert.doesNotMatch(html, /<svg/);

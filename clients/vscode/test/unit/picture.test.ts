@@ -37,6 +37,14 @@ test("along one axis, all meet in one element; what did not change is drawn once
   assert.match(svg, /dscale: each element is written by many programs/);
 });
 
+test("a picture is as wide as what stands below it", () => {
+  const all: Writes = { own: [], shared: [0], atomic: true };
+  const gradient = { input: "weight_of_the_projection", before: all, after: all };
+  const svg = gradientPicture({ kernel: "k", axes: [{ axis: 0 }], gradients: [gradient] }, gradient);
+  const width = Number(/viewBox="0 0 (\d+) /.exec(svg)?.[1]);
+  assert.ok(width >= 6 * "dweight_of_the_projection: each element is written by many programs".length, `${width}`);
+});
+
 test("gradients whose schedule changed come first, then those that collide", () => {
   const gradients = [
     { input: "same", before: owned, after: owned },
@@ -64,7 +72,7 @@ test("the kernels of the backward say what they cost, and who owns what", () => 
   const kernels = [
     {
       name: "k_backward",
-      work: [{ text: "reads 4 KiB: memory-bound", share: "at most 90 % of the bandwidth and 2 % of the arithmetic of h100" }],
+      work: [{ name: "configuration 2", text: "reads 4 KiB: memory-bound", share: "at most 90 % of the bandwidth and 2 % of the arithmetic of h100" }],
       gradients: [
         { name: "dx_ptr", of: "x_ptr", owner: "a program along grid axis 0" },
         { name: "dw_ptr", of: "w_ptr", why: "programs share `w_ptr` <all>", collisions: "in one element meet all" },
@@ -73,7 +81,7 @@ test("the kernels of the backward say what they cost, and who owns what", () => 
     },
   ];
   const html = kernelSections({ ...schedule([]), kernels });
-  assert.match(html, /<h3><code>k_backward<\/code><\/h3><p>A program reads 4 KiB: memory-bound; at most 90 %/);
+  assert.match(html, /<h3><code>k_backward<\/code><\/h3><p>Configuration 2: a program reads 4 KiB: memory-bound; at most 90 %/);
   assert.match(html, /<code>dx_ptr<\/code><\/th><td class="text">A program along grid axis 0/);
   assert.match(html, /Atomic adds: in one element meet all/);
   assert.match(html, /share <code>w_ptr<\/code> &lt;all&gt;/);

@@ -36,7 +36,8 @@ test("a point for each configuration, forward and backward told apart by shape, 
   assert.equal(count(html, /<rect class="point backward"/g), 1);
   assert.equal(count(html, /class="roof"/g), 1);
   assert.equal(count(html, /<tr><th scope="row">/g), 2);
-  assert.match(html, /about 48 KiB<\/td><td class="number">about 128<\/td><td class="text">4 \(25 %\), by registers</);
+  assert.equal(count(html, /<th scope="rowgroup" colspan="7">/g), 2);
+  assert.match(html, /≈ 48 KiB<\/td><td class="number">≈ 128<\/td><td class="text short">4 \(25 %\), by registers</);
   assert.match(html, />21.7 %</);
   assert.doesNotMatch(html, /NaN|undefined/);
 });
@@ -47,6 +48,15 @@ test("points that lie on each other have one mark with both numbers", () => {
   assert.match(html, />1, 2<\/text>/);
 });
 
+test("a circle and a square on one place share a label, and one with its own name above stands for its kernel once", () => {
+  const html = costSection({ ...costs, points: [forward, { ...forward, name: "configuration 2", flop_per_byte: 8, reachable_tflop_s: 26.8 }, backward] });
+  assert.match(html, />1, 3<\/text>/);
+  assert.match(html, />2<\/text>/);
+  assert.equal(count(html, /class="program"/g), 2);
+  assert.equal(count(html, /<th scope="rowgroup" colspan="7"><code>linear<\/code>/g), 1);
+  assert.match(html, />1: configuration 1</);
+});
+
 test("what was measured has a mark of its own, with the compiler's numbers", () => {
   const html = costSection({ ...costs, measured: { configuration: "M = 4096", flop_per_byte: 80, tflop_s: 150, shared_bytes: 50176, registers: 122 } });
   assert.equal(count(html, /class="point measured"/g), 1);
@@ -55,8 +65,8 @@ test("what was measured has a mark of its own, with the compiler's numbers", () 
 
 test("more shared memory than a program may have stands out", () => {
   const html = costSection({ ...costs, points: [{ ...forward, footprint: { ...footprint, shared_bytes: 300000, programs_at_once: 0 } }] });
-  assert.match(html, /class="number bad">about 293 KiB</);
-  assert.match(html, /<td class="text">none</);
+  assert.match(html, /class="number bad">≈ 293 KiB</);
+  assert.match(html, /<td class="text short">none</);
 });
 
 test("without a card it says how to name one; without an intensity there is a row and no point", () => {

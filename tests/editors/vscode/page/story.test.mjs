@@ -1,6 +1,6 @@
 // The story of a kernel author, by keys and clicks on the page of a real VS Code: each step goes on where the last one ended.
 import assert from "node:assert/strict";
-import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before } from "node:test";
 import { Editor, PATIENCE_MS, Workbench } from "../editor.mjs";
@@ -77,13 +77,14 @@ step("a mistake is underlined while it is typed, and hover explains it", async (
   await bench.hover(squiggle, "no parameter `mosk`");
   await bench.shot("finding");
   // The code in the hover leads to its page.
-  const pageTab = page.locator(".tab.active", { hasText: "Preview wrong-argument" });
+  const pageTab = page.locator(".tab.active", { hasText: "wrong-argument" });
   const follow = async () => {
     await bench.hover(squiggle, "no parameter `mosk`");
     await page.locator(".monaco-hover:visible a", { hasText: "wrong-argument" }).first().click({ timeout: 5000 });
   };
   await bench.act("the link to the page", follow, pageTab);
-  await bench.closeTab("Preview wrong-argument");
+  await bench.panel().locator("h1", { hasText: "wrong-argument" }).first().waitFor();
+  await bench.closeTab("wrong-argument");
   await bench.goToLine(17);
   await page.keyboard.press("End");
   await page.keyboard.press("ArrowLeft");
@@ -234,6 +235,35 @@ step("the panel has the table of the check and the picture of the schedule", asy
   await bench.command(sides, page.locator(".monaco-workbench:not(.nosidebar)"));
   await frame.locator('[data-type="open"]').click();
   await bench.closeTab("Gradients: ");
+});
+
+step("with a card named, the panel has a roofline with a point for each configuration, and the access under the cursor", async () => {
+  const project = join(editor.workspace, "pyproject.toml");
+  writeFileSync(project, '[tool.tad]\ncard = "h100"\n');
+  const text = readFileSync(join(editor.workspace, "matmul.py"), "utf8");
+  await bench.openFile("matmul.py");
+  await bench.goToLine(lineOf(text, "def linear_kernel"));
+  await bench.lens(/21 to 64 FLOP a byte/).waitFor();
+  await bench.goToLine(lineOf(text, "x = tl.load(x_ptrs"), 20);
+  const frame = bench.panel();
+  const show = async () => {
+    await bench.command("Triton: Show Gradients");
+    await bench.take(page.locator(".quick-input-list .monaco-list-row", { hasText: "linear_kernel" }));
+  };
+  await bench.act("the panel", show, page.locator(".tab", { hasText: "Gradients: linear_kernel" }));
+  await bench.eventually(async () => {
+    assert.equal(await frame.locator("svg.roofline circle.forward").count(), 3);
+    assert.ok((await frame.locator("svg.roofline rect.backward").count()) >= 3);
+    assert.match(await frame.locator("figure[aria-label='The access under the cursor']").innerText(), /load of x_ptr: lane \(i, j\) touches i\*stride_xm \+ j\*stride_xk/);
+    assert.match(await frame.locator("table", { hasText: "shared memory" }).innerText(), /linear_kernel_backward_dw_ptr/);
+  });
+  const sides = "View: Toggle Primary Side Bar Visibility";
+  await bench.command(sides, page.locator(".monaco-workbench.nosidebar"));
+  await frame.locator("section", { hasText: "The access under the cursor" }).first().evaluate((section) => section.scrollIntoView());
+  await bench.shot("roofline");
+  await bench.command(sides, page.locator(".monaco-workbench:not(.nosidebar)"));
+  await bench.closeTab("Gradients: ");
+  rmSync(project);
 });
 
 step("the Testing view checks a file and shows each kernel's result", async () => {

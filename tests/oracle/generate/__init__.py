@@ -7,6 +7,7 @@ from collections.abc import Callable
 from tests.oracle.case import Case
 from tests.oracle.generate import (
     control,
+    exchange,
     hosts,
     indices,
     memory,
@@ -35,6 +36,7 @@ KINDS: dict[str, Callable[[Maker], None]] = {
     "nan": values.nan,
     "bits": values.bits,
     "communication": values.communication,
+    "exchange": exchange.exchange,
     "dtypes": values.dtypes,
     "kernels": naming.kernels,
     "nesting": naming.nesting,

@@ -227,7 +227,7 @@ const char *apart_text(Arena *arena, const LaunchPlan *plan, const BackwardArgum
     for (int i = 0; i < backward->step_count; i++) {
         const StepCheck *check = &backward->steps[i];
         if (strcmp(check->of, gradient->of) != 0 || *check->guard || check->is_of_stores) continue;
-        if (!is_stepped_by_stride(arena, plan, check)) return NULL;
+        if (!check->is_doubted && !is_stepped_by_stride(arena, plan, check)) return NULL;
         Buffer out = buffer_new(arena);
         for (int k = 0; k < check->range_count; k++) {
             const char *range = apart_range(arena, plan, check->ranges[k]);

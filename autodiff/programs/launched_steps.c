@@ -49,6 +49,22 @@ static bool all_keep_apart(const StoreRanges *store) {
     return all;
 }
 
+/// The number of a parameter in launches; -1: it is none of theirs.
+static int place_of(const Function *function, const char *name) {
+    for (int p = 0; p < function->parameter_count; p++)
+        if (strcmp(function->parameters[p].name, name) == 0) return p;
+    return -1;
+}
+
+bool launches_keep_apart(const Differentiation *state, const StoredSearch *coverage,
+                         const char *parameter, const ElementRanges *ranges) {
+    const StoreRanges own = {.primal = state->primal,
+                             .coverage = coverage,
+                             .stored = place_of(state->primal, parameter),
+                             .ranges = *ranges};
+    return all_keep_apart(&own);
+}
+
 /// Leaves out ranges of whose length nothing is known.
 static void drop_endless(ElementRanges *ranges) {
     int left = 0;
@@ -89,13 +105,6 @@ static bool is_known(const Differentiation *state, const StepCheck *check) {
         if (is_same) return true;
     }
     return false;
-}
-
-/// The number of a parameter in launches; -1: it is none of theirs.
-static int place_of(const Function *function, const char *name) {
-    for (int p = 0; p < function->parameter_count; p++)
-        if (strcmp(function->parameters[p].name, name) == 0) return p;
-    return -1;
 }
 
 /// False where the places of a store are not understood, or something else decides whether it is made.

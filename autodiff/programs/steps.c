@@ -14,6 +14,7 @@
 #include "autodiff/extents/access_flags.h"
 #include "autodiff/extents/element_ranges.h"
 #include "autodiff/extents/nested_ranges.h"
+#include "autodiff/programs/launched_steps.h"
 #include "autodiff/programs/row_ends.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/tape/tape_size.h"
@@ -28,7 +29,8 @@ typedef struct TensorSteps {
         most[STORED_MOST_DIGITS];  // and by how many steps, in numbers
     const char *guard;             // what has to be for any of the accesses; NULL: nothing
     LIST(Op *) accesses;
-    bool is_open;  // nobody can say what they touch at most
+    bool is_open;   // nobody can say what they touch at most
+    bool is_rough;  // something may leave elements out of these
 } TensorSteps;
 
 typedef struct TensorSearch {
@@ -190,6 +192,7 @@ static void note_access(TensorSearch *search, Op *op) {
     if (!is_known && access.offset.known && open_lanes_may_meet(search->coverage, op))
         note_open_end(search, parameter_of_root(search->state, access.parameter), op);
     TensorSteps *tensor = tensor_of(search, access.parameter);
+    tensor->is_rough = tensor->is_rough || !is_linear || search->coverage->is_rough;
     LIST_PUSH(search->arena, &tensor->accesses, op);
     if (!guard || !is_known) tensor->is_open = true;
     if (tensor->is_open) return;
@@ -243,6 +246,9 @@ static void check_later(TensorSearch *search, const TensorSteps *tensor) {
                        .ranges = ARENA_ARRAY(search->arena, const char *, count),
                        .range_count = count,
                        .guard = tensor->guard};
+    check.is_doubted =
+        search->coverage->is_launched && !tensor->is_rough &&
+        !launches_keep_apart(search->state, search->coverage, check.of, &tensor->ranges);
     for (int i = 0; i < count; i++)
         check.ranges[i] = arena_printf(search->arena, "(%s, %s)", tensor->ranges.ranges[i].step,
                                        length_text(search, tensor, i));

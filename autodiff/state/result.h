@@ -305,6 +305,7 @@ typedef struct StepCheck {
     const char **
         ranges;  // `(step, length)`, each as in `stored` of an argument; a length may be None: as many as there are
     int range_count;
+    bool is_doubted;    // the launches of the file do not show that no element is touched twice
     const char *guard;  // flags, in Python, under which it is touched; "": always
     bool
         is_of_windows;  // rows of a picture, of which windows end where these do: checked whatever launches there are

@@ -400,7 +400,8 @@ static void settle_lanes(Differentiation *state, Op *store) {
                "each element of `%s` that this store reaches by an index past the end (`%%`) is "
                "stored by an index below it, too, whose gradient counts",
                stored_name(state, store));
-        return;
+        lanes.meeting = lanes.besides;
+        lanes.why = lanes.besides_why;
     }
     if (lanes.meeting == MEETING_CERTAIN)
         adjoint_fail(state, DIAGNOSTIC_GRADIENT_STORED_REPEATEDLY, store->range,

@@ -22,10 +22,11 @@ typedef struct Executor {
     const struct Execution *
         forward;  // the unmoved forward of `forward_of`, once it ran in memory that yields no zeros: others begin with a copy; or NULL
     const PlanConfiguration *forward_of;
-    bool in_order;     // on the GPU one program runs after the other: some meet
-    bool zeros_yield;  // as memory's
-    bool adds_whole;   // one program has all of a gradient's sum: it is not in parts
-    Arena *keeps_in;   // executions live here; NULL: each in an arena of its own
+    bool in_order;       // on the GPU one program runs after the other: some meet
+    bool zeros_yield;    // as memory's
+    bool keeps_layouts;  // upstream gradients lie in memory as the outputs do (upstream_outgrows)
+    bool adds_whole;     // one program has all of a gradient's sum: it is not in parts
+    Arena *keeps_in;     // executions live here; NULL: each in an arena of its own
 } Executor;
 
 /// What a forward is moved by.

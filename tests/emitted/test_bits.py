@@ -122,6 +122,8 @@ SELECTING = {
     "ceil_of_log": "b = tl.cast(v, tl.uint32, bitcast=True)\n"
     "e = ((b >> 23) & 0xFF) - 127 + tl.where((b & 0x7FFFFF) != 0, 1, 0)\n"
     "r = v / tl.cast((tl.cast(e, tl.int32) + 127) << 23, tl.float32, bitcast=True)",
+    "constant": "b = tl.full([], 126, tl.int32) << 23\n"
+    "r = v * tl.cast(b, tl.float32, bitcast=True)",
     "kept": "tl.store(i_ptr + i, v.to(tl.int32, bitcast=True), mask=m)\nr = v * v",
 }
 

@@ -40,6 +40,14 @@ static void *items_copy(Arena *arena, const void *items, int count, size_t size)
 #define ITEMS(of, field, number) \
     ((of)->field = items_copy(arena, (of)->field, (number), sizeof *(of)->field))
 
+static void step_settle(Arena *arena, StepCheck *check) {
+    TEXT(check, of);
+    TEXTS(check, ranges, check->range_count);
+    TEXTS(check, bounds, check->range_count);
+    TEXT(check, guard);
+    TEXT(check, distance);
+}
+
 static void argument_settle(Arena *arena, BackwardArgument *argument) {
     TEXT(argument, name);
     TEXT(argument, of);
@@ -127,9 +135,11 @@ static void notes_settle(Arena *arena, Backward *copy) {
     for (int i = 0; i < copy->loop_note_count; i++) TEXT(&copy->loop_notes[i], text);
     ITEMS(copy, steps, copy->step_count);
     for (int i = 0; i < copy->step_count; i++) {
-        TEXT(&copy->steps[i], of);
-        TEXTS(&copy->steps[i], ranges, copy->steps[i].range_count);
-        TEXT(&copy->steps[i], guard);
+        step_settle(arena, &copy->steps[i]);
+        if (!copy->steps[i].other) continue;
+        StepCheck *other = items_copy(arena, copy->steps[i].other, 1, sizeof *other);
+        step_settle(arena, other);
+        copy->steps[i].other = other;
     }
     ITEMS(copy, assumptions, copy->assumption_count);
     for (int i = 0; i < copy->assumption_count; i++) {
@@ -193,7 +203,8 @@ static bool tells_by_wrapper(Arena *arena, const Backward *backward) {
     const Function *forward = backward->kernel->function;
     bool is_told =
         backward->step_count > 0 && !host_launches(arena, forward->definition, forward).count;
-    for (int i = 0; i < backward->step_count; i++) is_told |= backward->steps[i].is_of_windows;
+    for (int i = 0; i < backward->step_count; i++)
+        is_told |= backward->steps[i].is_of_windows || backward->steps[i].is_of_stores;
     for (int axis = 0; axis < PROGRAM_AXES; axis++) is_told |= backward->single_axes[axis];
     for (int i = 0; i < backward->launch_count; i++)  // of which only a Function knows the grid
         is_told |= backward->launches[i].has_together || backward->launches[i].is_sliced;

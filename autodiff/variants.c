@@ -239,10 +239,11 @@ static void merge_assumptions(Arena *arena, Backward *into, const Backward *from
 }
 
 static bool checks_are_equal(const StepCheck *a, const StepCheck *b) {
-    bool same = a->range_count == b->range_count && strcmp(a->of, b->of) == 0 &&
-                strcmp(a->guard, b->guard) == 0;
+    bool same = a->range_count == b->range_count && a->is_of_stores == b->is_of_stores &&
+                strcmp(a->of, b->of) == 0 && strcmp(a->guard, b->guard) == 0;
     for (int i = 0; same && i < a->range_count; i++) same = strcmp(a->ranges[i], b->ranges[i]) == 0;
-    return same;
+    if (!same || !a->other || !b->other) return same && !a->other && !b->other;
+    return strcmp(a->distance, b->distance) == 0 && checks_are_equal(a->other, b->other);
 }
 
 static void merge_steps(Arena *arena, Backward *into, const Backward *from) {

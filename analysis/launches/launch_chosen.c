@@ -128,7 +128,7 @@ static void note_factors(Map *sizes, const HostValue *value) {
     for (int i = 0; i < value->count; i++) note_factors(sizes, value->items[i]);
 }
 
-static void note_dimensions(Map *sizes, const HostLaunch *launch) {
+void launch_note_dimensions(Map *sizes, const HostLaunch *launch) {
     for (int p = 0; p < launch->argument_count; p++) {
         const HostValue *value = launch->arguments[p].value;
         if (!value || value->kind != HOST_TENSOR) continue;
@@ -314,7 +314,7 @@ static bool is_step_of_units(Arena *arena, const HostLaunch *launch, int paramet
 void launch_note_chosen(Arena *arena, const HostLaunch *launch, Function *function) {
     ChosenBounds bounds = bounds_of(arena, function);
     Map sizes = map_new(arena);
-    note_dimensions(&sizes, launch);
+    launch_note_dimensions(&sizes, launch);
     for (int p = 0; p < function->parameter_count && p < launch->argument_count; p++) {
         const HostValue *given = launch->arguments[p].value;
         Value *value = function->parameters[p].value;

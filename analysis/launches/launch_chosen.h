@@ -14,6 +14,8 @@ bool function_may_have_chosen(Arena *arena, const Function *function);
 /// convolution, and what is less than a size or a stride (`x.stride(0) // 2`): they do not tell how far apart the rows of a tensor are.
 void launch_note_chosen(Arena *arena, const HostLaunch *launch, Function *function);
 
+/// Adds the inputs that sizes of the launch's tensors are made of, by multiplication: keys of `sizes`.
+void launch_note_dimensions(Map *sizes, const HostLaunch *launch);
 /// Whether a value is a whole number of the kernel's caller that bounds nothing in it: no size.
 bool number_is_free(Arena *arena, const Function *function, const Value *value);
 

@@ -335,18 +335,17 @@ EmittedText emit_op(Emitter *emitter, const Op *op) {
     case OP_EXPAND_DIMS: return expand_text(emitter, op);
     case OP_FULL: return full_text(emitter, op);
     case OP_CAST:
+    case OP_BITCAST: {
+        const char *how = op->code == OP_BITCAST ? ", bitcast=True" : "";
         // A constexpr has no methods, nor has the variable of a loop in Triton's interpreter.
         if (op->operands[0]->type.is_constexpr || op->operands[0]->constant ||
             value_is_loop_variable(op->operands[0]))
-            return atom(arena_printf(arena, "tl.cast(%s, %s)", any(emitter, op->operands[0]),
-                                     any(emitter, op->operands[1])));
-        return atom(arena_printf(arena, "%s.to(%s)",
+            return atom(arena_printf(arena, "tl.cast(%s, %s%s)", any(emitter, op->operands[0]),
+                                     any(emitter, op->operands[1]), how));
+        return atom(arena_printf(arena, "%s.to(%s%s)",
                                  emit_operand(emitter, op->operands[0], PRECEDENCE_ATOM, false),
-                                 any(emitter, op->operands[1])));
-    case OP_BITCAST:
-        return atom(arena_printf(arena, "%s.to(%s, bitcast=True)",
-                                 emit_operand(emitter, op->operands[0], PRECEDENCE_ATOM, false),
-                                 any(emitter, op->operands[1])));
+                                 any(emitter, op->operands[1]), how));
+    }
     case OP_DTYPE_OF:
         return atom(arena_printf(arena, "%s.dtype",
                                  emit_operand(emitter, op->operands[0], PRECEDENCE_ATOM, false)));

@@ -297,12 +297,14 @@ static bool cover_ranges(StoredSearch *coverage, ElementRanges *cover) {
 static bool add_axes(StoredSearch *coverage, Op *access) {
     coverage->count = coverage->cut_count = 0;
     coverage->open_lanes = 0;
+    coverage->is_rough = false;
     coverage->deal = NULL;
     memset(coverage->takes_turns, 0, sizeof coverage->takes_turns);
     if (!add_programs(coverage)) return false;
     for (Op *op = access; op->parent->parent; op = op->parent->parent) {
         Op *around = op->parent->parent;
         bool is_loop = around->code == OP_FOR || around->code == OP_STATIC_FOR;
+        coverage->is_rough = coverage->is_rough || around->code == OP_WHILE;
         if (is_loop ? !add_loop(coverage, around) : around->code != OP_IF && !coverage->is_most)
             return false;
     }
@@ -431,6 +433,36 @@ static int64_t left_out_in_front(const StoredSearch *coverage, const MaskCut *cu
     return most;
 }
 
+/// Whether a cut ends the address itself, of which its digits are no digits: blocks that begin nearer to each other than they are long.
+static bool cut_is_of_address(const StoredSearch *coverage, const MaskCut *cut) {
+    for (int i = 0; i < coverage->count; i++)
+        if (!poly_equal(cut->weights[i], coverage->digits[i].weight)) return false;
+    return has_weights(coverage, cut);
+}
+
+/// No range goes on behind the end of the address.
+static void end_all(const StoredSearch *coverage, const MaskCut *cut, ElementRanges *cover) {
+    const char *end = poly_text(coverage, cut->bound);
+    for (int i = 0; i < cover->count; i++) {
+        RangeText *range = &cover->ranges[i];
+        if (range->length)
+            range->length = arena_printf(coverage->arena, "min(%s, -(-(%s) // max(%s, 1)))",
+                                         range->length, end, range->step);
+    }
+}
+
+/// Whether a cut is a lower end that ranges begin at.
+static bool is_left_out(const StoredSearch *coverage, int number) {
+    const MaskCut *below = &coverage->cuts[number];
+    int64_t least;
+    if (!poly_is_constant(least_of(coverage, below), &least)) return false;
+    for (int i = 0; i < coverage->cut_count; i++)
+        if (is_other_side(coverage, below, &coverage->cuts[i]) &&
+            left_out_in_front(coverage, &coverage->cuts[i]) == least)
+            return true;
+    return false;
+}
+
 /// A range without its first numbers.
 static void shorten(StoredSearch *coverage, RangeText *range, const Poly *all, int64_t by) {
     Arena *arena = coverage->arena;
@@ -550,6 +582,14 @@ bool element_ranges_at_most(StoredSearch *coverage, Op *op, ElementRanges *cover
     if (!add_digit_ranges(coverage, cover)) return false;
     for (int i = 0; i < cover->count; i++)
         if (!cover->ranges[i].step) return false;
+    for (int i = 0; i < coverage->cut_count; i++) {
+        const MaskCut *cut = &coverage->cuts[i];
+        if (done[i] || cut_is_vacuous(coverage, cut) || is_left_out(coverage, i)) continue;
+        if (coverage->ends_all && cut_is_of_address(coverage, cut))
+            end_all(coverage, cut, cover);
+        else
+            coverage->is_rough = true;
+    }
     return true;
 }
 

@@ -82,6 +82,8 @@ static bool add_chosen_at_most(StoredSearch *coverage, const Value *mask, bool i
     for (int i = before; i < coverage->cut_count; i++)
         if (has_cut(coverage, first, count, &coverage->cuts[i]))
             coverage->cuts[kept++] = coverage->cuts[i];
+    bool is_whole = kept == before + count && kept == coverage->cut_count;
+    coverage->is_rough = coverage->is_rough || !is_whole;
     coverage->cut_count = kept;
     return true;
 }
@@ -182,6 +184,7 @@ static void add_most(StoredSearch *coverage, Value *mask, const int *lanes, int 
         int cuts = coverage->cut_count;
         if (add_mask(coverage, mask, false, lanes, rank, steps)) return;
         coverage->cut_count = cuts;
+        coverage->is_rough = true;
         leave_open(coverage, mask, lanes);
     }
 }
@@ -194,9 +197,12 @@ bool add_most_conditions(StoredSearch *coverage, const Access *access) {
         Op *around = op->parent->parent;
         if (around->code != OP_IF || around->operands[0]->type.rank) continue;
         int cuts = coverage->cut_count;
-        if (!add_mask(coverage, around->operands[0], op->parent == around->regions[1], lanes, 0,
-                      &steps))
-            coverage->cut_count = cuts;
+        if (add_mask(coverage, around->operands[0], op->parent == around->regions[1], lanes, 0,
+                     &steps))
+            continue;
+        coverage->cut_count = cuts;
+        bool is_flag = value_is_of_parameters(around->operands[0]);  // its callers ask for these
+        coverage->is_rough = coverage->is_rough || !is_flag;
     }
     int rank = access->op->operands[0]->type.rank;
     for (int i = 0; i < access->offset.wrap_count; i++) {

@@ -388,6 +388,11 @@ bool add_loop(StoredSearch *coverage, Op *loop) {
     if (!digit) return false;
     int cuts = coverage->cut_count;
     const Op *deal = coverage->deal;
+    if (coverage->has_one_iteration) {
+        *digit = (StoredDigit){.atom = loop->regions[0]->arguments[0],
+                               .extent = poly_constant(coverage->arena, 1)};
+        return true;
+    }
     if (describe_loop(coverage, digit, loop)) {
         if (coverage->deal == deal || !digit_is_split(coverage, digit->atom)) return true;
         StoredDigit whole = *digit;  // numbers of all programs, which the address has the digits of

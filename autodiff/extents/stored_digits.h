@@ -39,6 +39,9 @@ typedef struct StoredSearch {
     bool is_most;      // what an access touches at most is asked for
     bool
         says_sizes;  // whoever takes the text knows sizes and strides of descriptors by their parameters' names
+    bool
+        ends_all;  // with is_most: a mask that ends the address as a whole (`p * hop + lane < n`) ends each range, too
+    bool has_one_iteration;                   // with is_most: of each loop around the access
     Value *programs[PROGRAM_AXES];            // stand for all program ids along an axis
     Value *extents[PROGRAM_AXES];             // programs along it
     ProgramSplit splits[STORED_MOST_SPLITS];  // of these, in an address that divides them
@@ -48,6 +51,7 @@ typedef struct StoredSearch {
     int lane;  // the first lane among the digits
     MaskCut cuts[STORED_MOST_CUTS];
     int cut_count;
+    bool is_rough;  // with is_most: something that is not understood may leave elements out
     unsigned
         open_lanes;  // with is_most: those that a mask cuts off by something that is not understood
     const char *flags;  // of the launch, under which a store is made, in Python; or NULL

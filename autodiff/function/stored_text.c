@@ -39,18 +39,22 @@ static size_t name_size(const char *at) {
     return size;
 }
 
-/// Whether the Function can say it; `*most_axis`: of the grid, that it names.
-static bool is_said(const LaunchPlan *plan, const char *text, int *most_axis) {
+/// Whether the Function has what a text names besides the grid; `*most_axis`: of the grid, that it names.
+static bool names_are_passed(const LaunchPlan *plan, const char *text, int *most_axis) {
     *most_axis = -1;
     for (const char *at = text; *at;) {
         size_t size = name_size(at);
         int axis = axis_at(at);
-        if (axis >= 0 && grid_is_tuned(plan)) return false;
         if (axis > *most_axis) *most_axis = axis;
         if (axis < 0 && size && !name_is_passed(plan, (Str){at, size})) return false;
         at += axis >= 0 ? sizeof "grid.0" - 1 : size ? size : 1;
     }
     return true;
+}
+
+/// Whether the Function can say it; `*most_axis`: of the grid, that it names.
+static bool is_said(const LaunchPlan *plan, const char *text, int *most_axis) {
+    return names_are_passed(plan, text, most_axis) && (*most_axis < 0 || !grid_is_tuned(plan));
 }
 
 /// Of a gradient that is not around a view, nor a sum.
@@ -246,8 +250,8 @@ const char *apart_text(Arena *arena, const LaunchPlan *plan, const BackwardArgum
             return NULL;
     for (int i = 0; i < backward->step_count; i++) {
         const StepCheck *check = &backward->steps[i];
-        if (strcmp(check->of, gradient->of) != 0 || *check->guard) continue;
-        if (!is_stepped_by_stride(arena, plan, check)) return NULL;
+        if (strcmp(check->of, gradient->of) != 0 || *check->guard || check->is_of_stores) continue;
+        if (!check->is_doubted && !is_stepped_by_stride(arena, plan, check)) return NULL;
         Buffer out = buffer_new(arena);
         for (int k = 0; k < check->range_count; k++) {
             const char *range = apart_range(arena, plan, check->ranges[k]);
@@ -477,10 +481,37 @@ static bool is_added_to(const Backward *backward, const char *of) {
 static bool is_check_said(const LaunchPlan *plan, const StepCheck *check, int *most_axis) {
     *most_axis = -1;
     for (int i = 0, axis; i < check->range_count; i++) {
-        if (!is_said(plan, check->ranges[i], &axis)) return false;
+        bool is_passed = names_are_passed(plan, check->ranges[i], &axis);
+        if (!is_passed || (axis >= 0 && !check->is_of_stores && grid_is_tuned(plan))) return false;
         if (axis > *most_axis) *most_axis = axis;
     }
-    return true;
+    int axis, most = *most_axis;
+    if (!check->other) return true;
+    bool is_said = names_are_passed(plan, check->distance, &axis) &&
+                   is_check_said(plan, check->other, most_axis);
+    if (axis > *most_axis) *most_axis = axis;
+    if (most > *most_axis) *most_axis = most;
+    return is_said;
+}
+
+/// Of the ranges of a store, those that the Function can say, with what bounds them where a tuner has the rest.
+static StepCheck check_that_is_said(Arena *arena, const LaunchPlan *plan, const StepCheck *check) {
+    StepCheck said = *check;
+    if (!check->is_of_stores) return said;
+    said.ranges = ARENA_ARRAY(arena, const char *, check->range_count + 1);
+    said.range_count = 0;
+    for (int i = 0, axis; i < check->range_count; i++) {
+        const char *bound = check->bounds[i];
+        if (names_are_passed(plan, check->ranges[i], &axis))
+            said.ranges[said.range_count++] = check->ranges[i];
+        else if (bound && names_are_passed(plan, bound, &axis))
+            said.ranges[said.range_count++] = bound;
+    }
+    // numbers alone step over themselves
+    bool is_number = said.range_count == 1 && !check->other && *said.ranges[0] == '(' &&
+                     said.ranges[0][1] >= '1' && said.ranges[0][1] <= '9';
+    if (is_number) said.range_count = 0;
+    return said;
 }
 
 /// Python that holds where a check matters: where autograd asks for the gradient of an input, or for any one that an output's leads to.
@@ -493,6 +524,28 @@ static const char *check_need_text(Arena *arena, const LaunchPlan *plan, const S
     return *check->guard ? arena_printf(arena, "%s and (%s)", need, check->guard) : need;
 }
 
+static const char *list_of_ranges(Arena *arena, const StepCheck *check, const char *programs) {
+    Buffer out = buffer_new(arena);
+    for (int k = 0; k < check->range_count; k++)
+        buffer_printf(&out, "%s%s", k ? ", " : "[",
+                      text_with_grid(arena, check->ranges[k], programs));
+    buffer_puts(&out, check->range_count ? "]" : "[]");
+    return buffer_text(&out);
+}
+
+/// What the Function passes to the helper that looks.
+static Texts check_arguments(Arena *arena, const StepCheck *check, const char *programs) {
+    Texts arguments = {0};
+    LIST_PUSH(arena, &arguments, arena_printf(arena, "\"%s\"", check->of));
+    for (int k = 0; k < check->range_count && !check->other; k++)
+        LIST_PUSH(arena, &arguments, text_with_grid(arena, check->ranges[k], programs));
+    if (!check->other) return arguments;
+    LIST_PUSH(arena, &arguments, text_with_grid(arena, check->distance, programs));
+    LIST_PUSH(arena, &arguments, list_of_ranges(arena, check, programs));
+    LIST_PUSH(arena, &arguments, list_of_ranges(arena, check->other, programs));
+    return arguments;
+}
+
 const char *steps_check_text(Arena *arena, const LaunchPlan *plan, const StepsPlace *place) {
     const Backward *backward = plan->backward;
     bool has_launches = host_launches(arena, plan->kernel, backward->kernel->function).count > 0;
@@ -501,20 +554,29 @@ const char *steps_check_text(Arena *arena, const LaunchPlan *plan, const StepsPl
     for (int i = 0; i < plan->backward->step_count; i++) {
         const StepCheck *check = &plan->backward->steps[i];
         int most_axis, inner = place->indent + 4;
-        if (has_launches && !check->is_of_windows) continue;
-        if (is_added_to(plan->backward, check->of) || !is_check_said(plan, check, &most_axis))
-            continue;
-        if (most_axis > 0 && programs == place->grid) {
-            programs = programs_name(arena, plan);
-            buffer_printf(&out, "%*s%s = (*%s, 1, 1)\n", place->indent, "", programs, place->grid);
+        if (has_launches && !check->is_of_windows && !check->is_of_stores) continue;
+        if (!check->is_of_stores && is_added_to(plan->backward, check->of)) continue;
+        StepCheck own = check_that_is_said(arena, plan, check);
+        check = &own;
+        StepCheck other = {0};
+        if (check->other) {
+            other = check_that_is_said(arena, plan, check->other);
+            own.other = &other;
         }
-        Texts arguments = {0};
-        LIST_PUSH(arena, &arguments, arena_printf(arena, "\"%s\"", check->of));
-        for (int k = 0; k < check->range_count; k++)
-            LIST_PUSH(arena, &arguments, text_with_grid(arena, check->ranges[k], programs));
+        if (!check->range_count || !is_check_said(plan, check, &most_axis)) continue;
+        bool is_open = most_axis >= 0 && grid_is_tuned(plan);
+        if ((most_axis > 0 || is_open) && programs == place->grid) {
+            programs = programs_name(arena, plan);
+            buffer_printf(&out, is_open ? "%*s%s = _fixed_programs(%s)\n" : "%*s%s = (*%s, 1, 1)\n",
+                          place->indent, "", programs, place->grid);
+        }
+        Texts arguments = check_arguments(arena, check, programs);
         const char *need = check_need_text(arena, plan, place, check);
         layout_statement(&out, place->indent, "if ", need, ":");
-        const char *head = check->is_of_windows ? "_check_windows" : "_check_steps";
+        const char *head = check->is_of_windows  ? "_check_windows"
+                           : check->other        ? "_check_pair"
+                           : check->is_of_stores ? "_check_stores"
+                                                 : "_check_steps";
         buffer_printf(&out, "%*s%s\n", inner, "",
                       call_lines(arena, head, arguments.items, arguments.count, inner));
     }
@@ -580,7 +642,8 @@ const char *steps_comment(Arena *arena, const Backward *backward, WrapperKind wr
     bool has_launches = host_launches(arena, forward->definition, forward).count > 0;
     for (int i = 0; wrapper == WRAPPER_NONE && i < backward->step_count; i++) {
         const StepCheck *check = &backward->steps[i];
-        if (is_added_to(backward, check->of) || (has_launches && !check->is_of_windows)) continue;
+        bool is_shown = has_launches && !check->is_of_windows && !check->is_of_stores;
+        if (is_shown || (!check->is_of_stores && is_added_to(backward, check->of))) continue;
         if (!out.size)
             buffer_puts(
                 &out, "    # Gradients are wrong where rows lie on each other. Of these, (step, "

@@ -6,7 +6,11 @@
 #include <string.h>
 
 static const uint64_t ALL_BITS = ~(uint64_t)0;
-enum { MOST_STEPS = 256 };  // through an offset's terms; what has more may be a float
+enum {
+    MOST_STEPS = 256,  // through an offset's terms; what has more may be a float
+    MOST_BIT_STEPS =
+        16  // from bits to the float that they are of; what is further is taken for its fraction, too
+};
 
 uint64_t bits_of_value(const Differentiation *state, const Value *value) {
     return value ? (uint64_t)(uintptr_t)map_get_pointer(&state->activity.bits, value) : 0;
@@ -71,6 +75,47 @@ static int power_of_two(const Value *value) {
     return power;
 }
 
+/// How many bits of a whole number are the fraction of the float that its bits are of, at most: 16 are those of two types. 0: it is none, or
+/// not known.
+static int fraction_of(const Value *value) {
+    int64_t number;
+    for (int depth = 0; value && value->op && depth < MOST_BIT_STEPS; depth++) {
+        const Op *op = value->op;
+        switch (op->code) {
+        case OP_BITCAST: {
+            const DType from = op->operands[0]->type.element;
+            const int bits = dtype_bits(value->type.element.code);
+            bool is_float = dtype_is_float(from) || from.code == DTYPE_OF_PARAMETER;
+            if (!is_float || value->type.element.code <= DTYPE_OF_PARAMETER) return 0;
+            return bits == 64 ? 52 : bits == 32 ? 23 : bits == 16 ? 10 : 0;
+        }
+        case OP_CAST: value = op->operands[0]; break;
+        case OP_ADD:  // a carry of the fraction counts the exponent up from one fraction on
+        case OP_SUB:
+            if (!value_is_int(op->operands[1], &number)) return 0;
+            value = op->operands[0];
+            break;
+        default: return 0;
+        }
+    }
+    return 0;
+}
+
+/// Whether sign and exponent alone are left: they are the same for all floats between two powers of two, as what `tl.floor` gives is
+/// between two whole numbers.
+static bool is_exponent(const Op *op) {
+    if (op->code != OP_SHR && op->code != OP_FLOORDIV && op->code != OP_AND) return false;
+    const int fraction = fraction_of(op->operands[0]);
+    int64_t number;
+    if (!fraction || !value_is_int(op->operands[1], &number)) return false;
+    switch (op->code) {
+    case OP_SHR: return number >= fraction;
+    case OP_FLOORDIV: return power_of_two(op->operands[1]) >= fraction;
+    case OP_AND: return !((uint64_t)number & (((uint64_t)1 << fraction) - 1));
+    default: return false;
+    }
+}
+
 static uint64_t bits_of_shift(const Op *op, uint64_t bits) {
     int64_t by;
     bool is_known = value_is_int(op->operands[1], &by) && by >= 0 && by < 64;
@@ -116,7 +161,7 @@ static uint64_t bits_of_and(const Differentiation *state, const Op *op) {
 static uint64_t bits_of_result(const Differentiation *state, const Op *op, int result) {
     uint64_t all = 0;
     for (int i = 0; i < op->operand_count; i++) all |= bits_of_value(state, op->operands[i]);
-    if (!all) return 0;
+    if (!all || is_exponent(op)) return 0;
     switch (op->code) {
     case OP_MAX:
     case OP_MIN: return result == 0 ? all : 0;

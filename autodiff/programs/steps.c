@@ -11,7 +11,10 @@
 #include "autodiff/addresses/place.h"
 #include "autodiff/digits/digits.h"
 #include "autodiff/digits/lane_digits.h"
+#include "autodiff/extents/access_flags.h"
 #include "autodiff/extents/element_ranges.h"
+#include "autodiff/extents/nested_ranges.h"
+#include "autodiff/programs/launched_steps.h"
 #include "autodiff/programs/row_ends.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/tape/tape_size.h"
@@ -26,7 +29,8 @@ typedef struct TensorSteps {
         most[STORED_MOST_DIGITS];  // and by how many steps, in numbers
     const char *guard;             // what has to be for any of the accesses; NULL: nothing
     LIST(Op *) accesses;
-    bool is_open;  // nobody can say what they touch at most
+    bool is_open;   // nobody can say what they touch at most
+    bool is_rough;  // something may leave elements out of these
 } TensorSteps;
 
 typedef struct TensorSearch {
@@ -36,47 +40,6 @@ typedef struct TensorSearch {
     LIST(TensorSteps *) tensors;
     Map checked;  // numbers that the check of an output holds: rows of it lie that far apart
 } TensorSearch;
-
-/* ---- flags around an access ---- */
-
-static const char *flag_text(const TensorSearch *search, const Value *flag, int depth) {
-    Arena *arena = search->arena;
-    const Op *op = flag->op;
-    if (depth > 4) return NULL;
-    if (!op) return flag->constant ? NULL : host_text(arena, search->state->primal, flag, false);
-    const char *a, *b;
-    switch (op->code) {
-    case OP_LOGICAL_NOT:
-        a = flag_text(search, op->operands[0], depth + 1);
-        return a ? arena_printf(arena, "not (%s)", a) : NULL;
-    case OP_IS_NONE:
-        if (op->operands[0]->op || op->operands[0]->region != search->state->primal->body)
-            return NULL;
-        return arena_printf(arena, "%s is None",
-                            search->state->primal->parameters[op->operands[0]->index].name);
-    case OP_EQ:
-    case OP_NE:
-        a = host_text(arena, search->state->primal, op->operands[0], false);
-        b = host_text(arena, search->state->primal, op->operands[1], false);
-        return a && b ? arena_printf(arena, "%s %s %s", a, op->code == OP_EQ ? "==" : "!=", b)
-                      : NULL;
-    default: return NULL;
-    }
-}
-
-/// The flags that an access stands below; "" for none. NULL where one is not understood.
-static const char *guard_of(const TensorSearch *search, const Op *access) {
-    const char *guard = "";
-    for (const Op *op = access; op->parent->parent; op = op->parent->parent) {
-        const Op *around = op->parent->parent;
-        if (around->code != OP_IF || !value_is_of_parameters(around->operands[0])) continue;
-        const char *flag = flag_text(search, around->operands[0], 0);
-        if (!flag) return NULL;
-        if (op->parent == around->regions[1]) flag = arena_printf(search->arena, "not (%s)", flag);
-        guard = *guard ? arena_printf(search->arena, "%s and %s", flag, guard) : flag;
-    }
-    return guard;
-}
 
 /* ---- accesses side by side ---- */
 
@@ -191,27 +154,6 @@ static TensorSteps *tensor_of(TensorSearch *search, Value *parameter) {
     return tensor;
 }
 
-/// Whether the kernel's own numbers say that no two sums of the ranges are one: in some order each steps over what those before reach.
-/// `which` of the numbers that a length is not above; `left`: a bit for each range that is not in order yet.
-static bool is_proved(Arena *arena, const ElementRanges *ranges, int which, unsigned left,
-                      const Poly *reach) {
-    const Poly *one = poly_constant(arena, 1);
-    for (int i = 0; i < ranges->count; i++) {
-        const RangeText *range = &ranges->ranges[i];
-        if (!(left >> i & 1)) continue;
-        const Poly *gap = poly_subtract(arena, poly_subtract(arena, range->by, reach), one);
-        if (!sizes_are_nonnegative(arena, gap)) continue;
-        unsigned others = left & ~(1U << i);
-        if (!others) return true;
-        if (!range->most[which]) continue;
-        const Poly *steps = poly_subtract(arena, range->most[which], one);
-        const Poly *more = poly_multiply(arena, range->by, steps);
-        if (more && is_proved(arena, ranges, which, others, poly_add(arena, reach, more)))
-            return true;
-    }
-    return false;
-}
-
 /// The digits of one number, as far as the mask leaves them, as ranges.
 static bool digit_ranges(TensorSearch *search, Op *op, ElementRanges *ranges) {
     Arena *arena = search->arena;
@@ -262,7 +204,7 @@ static void note_access(TensorSearch *search, Op *op) {
     Access access = access_of(search->arena, op);
     if (!access.parameter) return;
     ElementRanges ranges;
-    const char *guard = guard_of(search, op);
+    const char *guard = access_flags(search->arena, search->state->primal, op);
     bool is_known = false, is_linear = linear_access(search, op).offset.known;
     if (is_linear)
         is_known = element_ranges_at_most(search->coverage, op, &ranges);
@@ -273,6 +215,7 @@ static void note_access(TensorSearch *search, Op *op) {
     if (!is_known && access.offset.known && open_lanes_may_meet(search->coverage, op))
         note_open_end(search, parameter_of_root(search->state, access.parameter), op);
     TensorSteps *tensor = tensor_of(search, access.parameter);
+    tensor->is_rough = tensor->is_rough || !is_linear || search->coverage->is_rough;
     LIST_PUSH(search->arena, &tensor->accesses, op);
     if (!guard || !is_known) tensor->is_open = true;
     if (tensor->is_open) return;
@@ -327,6 +270,9 @@ static void check_later(TensorSearch *search, const TensorSteps *tensor) {
                        .ranges = ARENA_ARRAY(search->arena, const char *, count),
                        .range_count = count,
                        .guard = tensor->guard};
+    check.is_doubted =
+        search->coverage->is_launched && !tensor->is_rough &&
+        !launches_keep_apart(search->state, search->coverage, check.of, &tensor->ranges);
     for (int i = 0; i < count; i++)
         check.ranges[i] = arena_printf(search->arena, "(%s, %s)", tensor->ranges.ranges[i].step,
                                        length_text(search, tensor, i));
@@ -337,12 +283,8 @@ static bool is_checked(const TensorSearch *search, const TensorSteps *tensor) {
     if (tensor->is_open || is_endless(tensor)) return false;
     // The first row has no row before it: masks say so, and the ranges do not.
     if (search->coverage->is_launched && has_distances(tensor)) return false;
-    const Poly *none = poly_constant(search->arena, 0);
-    unsigned all = (1U << tensor->ranges.count) - 1;
-    for (int which = 0; which < 2 && !has_distances(tensor); which++)
-        if (is_one_range(tensor) || is_proved(search->arena, &tensor->ranges, which, all, none))
-            return false;
-    return true;
+    if (has_distances(tensor)) return true;
+    return !is_one_range(tensor) && !ranges_are_nested(search->arena, &tensor->ranges);
 }
 
 static void note_checked(TensorSearch *search, const TensorSteps *tensor) {

@@ -50,16 +50,23 @@ typedef struct LaneWalk {
     LIST(LaneDigit) digits;
     StoreAxes axes;  // of what is visited
     Map seen;
-    Map lanes;  // value -> what lanes_of found, plus 1
-    LaneMeeting found;
+    Map lanes;          // value -> what lanes_of found, plus 1
+    LaneMeeting found;  // `besides` and its reason: of all notes but those of wraps
     LaneWrap wraps[TYPE_MAX_RANK];
-    int wrap_count, notes;
+    int wrap_count;
 } LaneWalk;
 
-static void note(LaneWalk *walk, Meeting meeting, const char *why) {
-    walk->notes++;
+static void note_meeting(LaneWalk *walk, Meeting meeting, const char *why) {
     if (meeting <= walk->found.meeting) return;
-    walk->found = (LaneMeeting){.meeting = meeting, .why = why};
+    walk->found.meeting = meeting;
+    walk->found.why = why;
+}
+
+static void note(LaneWalk *walk, Meeting meeting, const char *why) {
+    note_meeting(walk, meeting, why);
+    if (meeting <= walk->found.besides) return;
+    walk->found.besides = meeting;
+    walk->found.besides_why = why;
 }
 
 static bool is_one(const Poly *dim) {
@@ -548,15 +555,17 @@ static bool settle_joined(LaneWalk *walk, int i) {
 }
 
 static void note_alone(LaneWalk *walk, const LaneDigit *digit) {
-    if (digit->modulus && walk->wrap_count < TYPE_MAX_RANK) {
+    const bool is_added = digit->modulus && walk->wrap_count < TYPE_MAX_RANK;
+    if (is_added) {
         LaneWrap *wrap = &walk->wraps[walk->wrap_count++];
         *wrap = (LaneWrap){.index = digit->whole, .count = digit->modulus};
         memcpy(wrap->axes, digit->axes.of, sizeof wrap->axes);
     }
     bool is_wrap = digit->count && is_one(digit->weight) && walk->digits.count == 1;
-    note(walk, is_wrap && !walk->mask ? MEETING_CERTAIN : MEETING_POSSIBLE,
-         is_wrap ? "lanes past the end repeat elements"
-                 : "only a part of each lane's index is in its address");
+    (is_added ? note_meeting
+              : note)(walk, is_wrap && !walk->mask ? MEETING_CERTAIN : MEETING_POSSIBLE,
+                      is_wrap ? "lanes past the end repeat elements"
+                              : "only a part of each lane's index is in its address");
 }
 
 /// A digit's neighbour may come to light behind it: `x // (P * Q)` beside `x % (P * Q) // Q` and `x % (P * Q) % Q`. So those
@@ -633,9 +642,7 @@ LaneMeeting store_lanes(Arena *arena, Op *store) {
         note(&walk, is_certain ? MEETING_CERTAIN : MEETING_POSSIBLE,
              "its rows may reach into each other");
     }
-    if (walk.wrap_count == walk.notes) {
-        memcpy(walk.found.wraps, walk.wraps, sizeof walk.wraps);
-        walk.found.wrap_count = walk.wrap_count;
-    }
+    memcpy(walk.found.wraps, walk.wraps, sizeof walk.wraps);
+    walk.found.wrap_count = walk.wrap_count;
     return walk.found;
 }

@@ -15,6 +15,7 @@
 #include "autodiff/addresses/place.h"
 #include "autodiff/primal/activity.h"
 #include "autodiff/programs/distinct.h"
+#include "autodiff/programs/launched_steps.h"
 #include "autodiff/programs/program_digits.h"
 #include "autodiff/programs/store_lanes.h"
 #include "autodiff/programs/store_wraps.h"
@@ -138,8 +139,10 @@ static void assume(Differentiation *state, const Op *store, const char *format, 
 /// The Function compares the indices that tell where the store writes, if it can: of what was assumed last.
 static void have_compared(Differentiation *state, const Op *store) {
     Assumption *last = &state->stores.assumptions.items[state->stores.assumptions.count - 1];
-    distinct_describe(state, store, last);
-    if (!last->indices) row_spans_describe(state, store, last);
+    bool has_lanes = row_spans_have_lanes(state->arena, store);
+    if (has_lanes) row_spans_describe(state, store, last);
+    if (!last->spans) distinct_describe(state, store, last);
+    if (!has_lanes && !last->indices) row_spans_describe(state, store, last);
 }
 
 /// Whether it is said already what a store assumes.
@@ -331,9 +334,12 @@ static void settle_pairs(Differentiation *state, Op *const *stores, int count) {
         Arena *compared = arena_new_scratch();
         for (int k = 0; k < i; k++) {
             Op *other = stores[k];
-            if (pointer_root(other->operands[0]) != root || are_alternatives(store, other) ||
-                !are_moved_apart(compared, &accesses[i], &accesses[k]))
+            if (pointer_root(other->operands[0]) != root || are_alternatives(store, other))
                 continue;
+            if (!are_moved_apart(compared, &accesses[i], &accesses[k])) {
+                launched_pair_note(state, other, store);
+                continue;
+            }
             assume(state, store,
                    "no program stores here to an element of `%s` that another one stores to at "
                    "line %d",
@@ -394,7 +400,8 @@ static void settle_lanes(Differentiation *state, Op *store) {
                "each element of `%s` that this store reaches by an index past the end (`%%`) is "
                "stored by an index below it, too, whose gradient counts",
                stored_name(state, store));
-        return;
+        lanes.meeting = lanes.besides;
+        lanes.why = lanes.besides_why;
     }
     if (lanes.meeting == MEETING_CERTAIN)
         adjoint_fail(state, DIAGNOSTIC_GRADIENT_STORED_REPEATEDLY, store->range,
@@ -453,6 +460,7 @@ void stores_settle(Differentiation *state) {
         if (store->code != OP_STORE || state->failed) continue;
         LIST_PUSH(state->arena, &active, store);
         settle_lanes(state, store);
+        launched_steps_note(state, store);
         bool is_distinct = !map_has_pointer(&state->stores.owners, store);
         for (int axis = 0; axis < PROGRAM_AXES && !state->failed; axis++)
             if (settling.axes[axis])

@@ -21,7 +21,9 @@ typedef struct LaneMeeting {
     Meeting meeting;
     const char *why;  // unless MEETING_NEVER: how the lanes may meet, without the store's name
     LaneWrap wraps[TYPE_MAX_RANK];
-    int wrap_count;  // not 0: they meet only where these wrap
+    int wrap_count;           // not 0: they meet where these wrap
+    Meeting besides;          // what they do where none of these wraps
+    const char *besides_why;  // unless MEETING_NEVER
 } LaneMeeting;
 
 /// Looks at every store that has an upstream gradient. Where several programs store the same value, `owners` says which

@@ -238,6 +238,23 @@ static bool describe_by(SpanSearch *search, Value *atom, Assumption *assumption)
     return rest_is_apart(search) && say(search, assumption);
 }
 
+bool row_spans_have_lanes(Arena *arena, const Op *store) {
+    const Access access = access_of(arena, (Op *)(uintptr_t)store);
+    if (!access.parameter || !access.offset.known || access.offset.wrapped) return false;
+    const Poly *base = access.offset.base, *weight, *rest;
+    for (int t = 0; t < base->count; t++)
+        for (int i = 0; i < base->terms[t].atom_count; i++) {
+            Value *atom = base->terms[t].atoms[i];
+            const Op *read = atom->op;
+            while (read && read->code == OP_CAST) read = read->operands[0]->op;
+            if (!read || read->code != OP_LOAD || !poly_split(arena, base, atom, &weight, &rest))
+                continue;
+            for (int k = 0; k < access.offset.rank; k++)
+                if (poly_equal(access.offset.lane[k], weight)) return true;
+        }
+    return false;
+}
+
 void row_spans_describe(Differentiation *state, const Op *store, Assumption *assumption) {
     Arena *arena = state->arena;
     Access access = access_of(arena, (Op *)(uintptr_t)store);

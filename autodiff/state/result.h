@@ -305,9 +305,16 @@ typedef struct StepCheck {
     const char **
         ranges;  // `(step, length)`, each as in `stored` of an argument; a length may be None: as many as there are
     int range_count;
+    bool is_doubted;    // the launches of the file do not show that no element is touched twice
     const char *guard;  // flags, in Python, under which it is touched; "": always
     bool
         is_of_windows;  // rows of a picture, of which windows end where these do: checked whatever launches there are
+    const struct StepCheck *
+        other;  // of a pair of stores, which are not to meet: the ranges of the second one; or NULL
+    const char *distance;  // then from the base of the first to that of the second, in Python
+    bool
+        is_of_stores;  // of one store, which the launches of the file do not show to keep to its own elements
+    const char **bounds;  // of `is_of_stores`: for each range one that no tuner decides, or NULL
 } StepCheck;
 
 /// How the backward has the states of a recurrence in reverse order.

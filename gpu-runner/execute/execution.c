@@ -349,7 +349,7 @@ static MemoryBuffer *laid_out_buffer(const Executor *executor, Execution *run,
     int parameter = actual->parameter;
     MemoryBuffer *plain = upstream_buffer(executor, run, actual);
     const UpstreamLayout *layouts = executor->problem->layouts;
-    if (!layouts || !layouts[parameter].is_own) return plain;
+    if (!layouts || !layouts[parameter].is_own || executor->keeps_layouts) return plain;
     if (run->laid_out[parameter]) return run->laid_out[parameter];
     const UpstreamLayout *layout = &layouts[parameter];
     Content between = upstream_content(executor->problem, parameter);
@@ -423,7 +423,7 @@ static Tile *actual_tile(Executor *executor, Execution *run, const Actual *actua
         MemoryBuffer *buffer = run->buffers[actual->parameter];
         const PlanArgument *argument = &problem->configuration->arguments[actual->parameter];
         if (buffer) return pointer_tile(pool, buffer);
-        if (actual->is_upstream_stride && problem->layouts &&
+        if (actual->is_upstream_stride && problem->layouts && !executor->keeps_layouts &&
             problem->layouts[actual->upstream].is_own)
             return tile_int(pool, problem->layouts[actual->upstream].strides[actual->axis],
                             argument->dtype);

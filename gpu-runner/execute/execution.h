@@ -25,8 +25,9 @@ typedef struct Executor {
     bool interprets_tangents;  // they do not run on the GPU, whatever else does
     bool in_order;             // on the GPU one program runs after the other: some meet
     bool zeros_yield;          // as memory's
-    bool adds_whole;           // one program has all of a gradient's sum: it is not in parts
-    Arena *keeps_in;           // executions live here; NULL: each in an arena of its own
+    bool keeps_layouts;  // upstream gradients lie in memory as the outputs do (upstream_outgrows)
+    bool adds_whole;     // one program has all of a gradient's sum: it is not in parts
+    Arena *keeps_in;     // executions live here; NULL: each in an arena of its own
 } Executor;
 
 /// What a forward is moved by.

@@ -2,6 +2,7 @@
 #include "gpu-runner/execute/stored.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "gpu-runner/configure/spec_text.h"
@@ -152,6 +153,47 @@ bool stored_covers(const StoredRanges *stored, const PlanArgument *tensor) {
         reach += range->step * (range->length - 1);
     }
     return !is_known || reach == elements;
+}
+
+static int compare_steps(const void *a, const void *b) {
+    const StoredRange *left = a, *right = b;
+    return (left->step > right->step) - (left->step < right->step);
+}
+
+/// Whether two sums of one element of each range are certainly the same. `count` multiples of `unit` are sums of the ranges so far, without a
+/// gap: a further range that steps by fewer has one of them.
+static bool are_met(const StoredRanges *ranges) {
+    StoredRanges sorted = *ranges;
+    qsort(sorted.items, (size_t)sorted.count, sizeof *sorted.items, compare_steps);
+    int64_t unit = 1, count = 1;
+    bool is_met = false;
+    for (int r = 0; r < sorted.count; r++) {
+        const StoredRange *range = &sorted.items[r];
+        if (range->length < 1) return false;
+        if (range->length == 1) continue;
+        if (range->step == 0) return false;  // a launcher's choice, no shape that is made up
+        if (range->step % unit) return is_met;
+        const int64_t steps = range->step / unit;
+        is_met = is_met || steps < count;
+        if (steps > count) {
+            unit = range->step;
+            count = range->length;
+        } else {
+            count += steps * (range->length - 1);
+        }
+    }
+    return is_met;
+}
+
+bool stored_is_refused(const Problem *problem, int parameter) {
+    for (int i = 0; i < problem->launch_count; i++)
+        for (int k = 0; k < problem->launches[i].function->parameter_count; k++) {
+            const Actual *actual = &problem->launches[i].actuals[k];
+            if (actual->kind == ACTUAL_GRADIENT && actual->parameter == parameter &&
+                actual->stored && !actual->is_parts && are_met(actual->stored))
+                return true;
+        }
+    return false;
 }
 
 /// Whether all elements are stored; else `*offset` is the first that is not. Past 2^31 the offsets of a kernel that counts in 32 bits wrap

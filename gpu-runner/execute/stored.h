@@ -15,6 +15,9 @@ bool stored_covers(const StoredRanges *stored, const PlanArgument *tensor);
 /// How many programs share sums: all of `programs`, which is over `grid.0` and so on, up to `most`. NULL: it is not known.
 int64_t slices_read(Arena *arena, const PlanConfiguration *configuration, const char *programs,
                     int64_t most);
+/// Whether the written Function refuses a launch because of a tensor's gradient: by what is said of it, the launch stores an element of it
+/// twice, and not by a step of 0, which a launcher passes on purpose. Nothing is said of parts, nor where it takes long to tell.
+bool stored_is_refused(const Problem *problem, int parameter);
 /// A sentence on an element that should have been stored and was not, or NULL.
 const char *stored_fault(Arena *arena, const Problem *problem, const Execution *backward);
 

@@ -77,3 +77,13 @@ const UpstreamLayout *upstream_layouts(Arena *arena, const PlanConfiguration *co
     }
     return layouts;
 }
+
+bool upstream_outgrows(Arena *arena, const UpstreamLayout *layout, const MemoryBuffer *output) {
+    int64_t elements = 1;
+    Offsets written = {0};
+    if (!layout->is_own || !output) return false;
+    for (int axis = 0; axis < layout->rank; axis++)
+        elements = size_product(elements, layout->dims[axis]);
+    memory_touched(arena, output, true, &written);
+    return written.count && written.items[written.count - 1] >= elements;
+}

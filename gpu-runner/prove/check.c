@@ -9,6 +9,7 @@
 #include "gpu-runner/execute/large.h"
 #include "gpu-runner/execute/same_values.h"
 #include "gpu-runner/execute/stored.h"
+#include "gpu-runner/execute/upstream_layout.h"
 #include "gpu-runner/execute/zeros.h"
 #include "gpu-runner/prove/certain.h"
 
@@ -549,8 +550,19 @@ static bool readers_meet(const Checker *checker) {
     return is_contested;
 }
 
+/// A launch's shapes may contradict each other.
+static void note_outgrown(Checker *checker) {
+    const Problem *problem = checker->problem;
+    for (int k = 0; k < problem->output_count && problem->layouts; k++) {
+        const int output = problem->outputs[k];
+        checker->executor.keeps_layouts |= upstream_outgrows(
+            checker->arena, &problem->layouts[output], checker->forward.buffers[output]);
+    }
+}
+
 static void check_backward(Checker *checker) {
     CheckResult *result = checker->result;
+    note_outgrown(checker);
     int first = result->findings.count;
     const int64_t before = checker->problem->budget->steps;
     checker->backward = execution_backward(&checker->executor, false, NULL);

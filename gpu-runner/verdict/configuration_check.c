@@ -7,6 +7,7 @@
 #include "gpu-runner/configure/spec_guess.h"
 #include "gpu-runner/execute/derivative.h"
 #include "gpu-runner/execute/large.h"
+#include "gpu-runner/execute/stored.h"
 #include "gpu-runner/prove/certain.h"
 #include "gpu-runner/verdict/verdict_take.h"
 #include "gpu-runner/verdict/wide.h"
@@ -223,6 +224,23 @@ static bool check_spread(Gradcheck *check, const PlanConfiguration *configuratio
     return true;
 }
 
+/// Whether the written Function raises an error in place of each gradient that was measured as wrong: rows that it says are stored lie on
+/// each other. A tuner's launch is not looked at so.
+static bool is_refused_at_call(const Gradcheck *check, const Problem *problem,
+                               const CheckResult *result) {
+    const FunctionDefinition *kernel = check->symbolic->definition;
+    bool any = false;
+    if (result->status != CHECK_FAILED || kernel->is_autotuned || kernel->has_heuristics)
+        return false;
+    for (int k = 0; k < problem->input_count; k++) {
+        const InputResult *input = &result->inputs[k];
+        if (!input->directions || input->error < DERIVATIVE_TOLERANCE) continue;
+        if (!stored_is_refused(problem, input->parameter)) return false;
+        any = true;
+    }
+    return any;
+}
+
 static bool collides(const CheckResult *result) {
     if (result->status != CHECK_INVALID) return false;
     for (LIST_EACH(int, i, result->findings))
@@ -291,6 +309,14 @@ static void check_one(Gradcheck *check, PlanConfiguration *configuration) {
             "`%s` is 0, a stride of an expanded tensor, whose gradient has no memory of its own: "
             "the written module refuses such a tensor; pass `.contiguous()`",
             zero);
+    }
+    if (configuration->origin == SPEC_LAUNCHER && is_refused_at_call(check, &problem, &result)) {
+        const char *reason = arena_printf(check->arena,
+                                          "%s, where rows lie on each other: the written Function "
+                                          "raises an error",
+                                          result.reason);
+        verdict_lose(check, configuration, reason, &result);
+        return;
     }
     if (check_spread(check, configuration, &result, problem.input_count)) return;
     bool may_overlap =

@@ -39,7 +39,13 @@ OF_BITS = {
     "absolute": "b = v.to(tl.int32, bitcast=True) & 0x7FFFFFFF\nr = b.to(tl.float32, bitcast=True)",
     "cast_function": "b = tl.cast(v, tl.uint32, bitcast=True) | 1\n"
     "r = tl.cast(b, tl.float32, bitcast=True)",
-    "exponent": "r = ((v.to(tl.int32, bitcast=True) >> 23) & 255).to(tl.float32)",
+    "half_of_exponent": "r = ((v.to(tl.int32, bitcast=True) >> 22) & 511).to(tl.float32)",
+    "fraction": "b = (v.to(tl.int32, bitcast=True) & 0x7FFFFF) | 0x3F800000\n"
+    "r = b.to(tl.float32, bitcast=True)",
+    "quotient_of_two": "b = v.to(tl.uint32, bitcast=True) & 0x7FC00000\n"
+    "r = b.to(tl.float32, bitcast=True)",
+    "mixed": "b = v.to(tl.int32, bitcast=True)\n"
+    "r = ((b + (b & 0xFF)) & 0x7F800000).to(tl.float32, bitcast=True)",
     "fast_log": "r = v.to(tl.int32, bitcast=True).to(tl.float32) * 1.2e-7 - 127.0",
     "promoted": "r = (v.to(tl.int32, bitcast=True) >> 8) * 1.5",
     "quotient": "r = (v.to(tl.int32, bitcast=True) >> 8) / 3",
@@ -108,6 +114,16 @@ SELECTING = {
     "r = v * (k % 65536).to(tl.float32)",
     "byte_input": "b = tl.load(i_ptr + i, mask=m, other=0)\n"
     "r = v * (b & 0x3FFFFFFF).to(tl.float32, bitcast=True)",
+    "exponent": "r = v * ((v.to(tl.int32, bitcast=True) >> 23) & 255).to(tl.float32)",
+    "power_of_two": "b = v.to(tl.uint32, bitcast=True) & 0x7F800000\n"
+    "r = v / b.to(tl.float32, bitcast=True)",
+    "rounded_up": "b = (v.to(tl.uint32, bitcast=True) + 0x7FFFFF) & 0x7F800000\n"
+    "r = v / b.to(tl.float32, bitcast=True)",
+    "ceil_of_log": "b = tl.cast(v, tl.uint32, bitcast=True)\n"
+    "e = ((b >> 23) & 0xFF) - 127 + tl.where((b & 0x7FFFFF) != 0, 1, 0)\n"
+    "r = v / tl.cast((tl.cast(e, tl.int32) + 127) << 23, tl.float32, bitcast=True)",
+    "constant": "b = tl.full([], 126, tl.int32) << 23\n"
+    "r = v * tl.cast(b, tl.float32, bitcast=True)",
     "kept": "tl.store(i_ptr + i, v.to(tl.int32, bitcast=True), mask=m)\nr = v * v",
 }
 

@@ -459,3 +459,51 @@ def test_what_an_output_held_is_not_forgotten(
     if wrapper == "triton_op":  # it writes to a new tensor; a Function's view: tests/oracle
         found = call_function(text, "viewed", [x, w], wrt=[0], **given)
         np.testing.assert_allclose(found.gradients[0], 2 * x * w, rtol=1e-6)
+
+
+STORED = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def rows(o, x, n, step, BLOCK: tl.constexpr):
+    p = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    a = tl.load(x + p * n + i, mask=i < n, other=0.0)
+    tl.store(o + {0} * step + i, a * a, mask=i < n)
+
+
+def run(x, hop, out):
+    m, n = x.shape
+    o = torch.empty(m, 2 * n, dtype=x.dtype)
+    rows[(m,)]({1}, x, n, {2}, BLOCK=8)
+    return o
+"""
+STEPS = {  # place, output, step: what the Function looks at; None: nothing
+    "a stride of new memory": ("p", "o", "o.stride(0)", None),
+    "rows from the last one on": ("(tl.num_programs(0) - 1 - p)", "o", "o.stride(0)", None),
+    "two rows": ("p", "o", "2 * x.shape[1]", None),
+    "a longer row": ("p", "o", "n + 3", None),
+    "a shorter row": ("p", "o", "n - 1", "(1, min(BLOCK, n)), (step, grid[0])"),
+    "half a row": ("p", "o", "n // 2", "(1, min(BLOCK, n)), (step, grid[0])"),
+    "the caller's": ("p", "o", "hop", "(1, min(BLOCK, n)), (step, grid[0])"),
+    "a stride of the caller's": (
+        "p",
+        "out",
+        "out.stride(0)",
+        "(1, min(BLOCK, n)), (step, grid[0])",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_stores_that_a_launch_does_not_show_apart_are_looked_at(name: str, tmp_path: Path) -> None:
+    """What the launcher's own numbers show costs nothing; tests/oracle's "overlaps" runs the rest."""
+    place, output, step, ranges = STEPS[name]
+    path = tmp_path / "stored.py"
+    path.write_text(STORED.format(place, output, step))
+    text = tad("--backward", "--no-proof", path).stdout
+    assert ("_check_stores" in text) == (ranges is not None)
+    assert ranges is None or f'_check_stores("o", {ranges})' in text

@@ -284,6 +284,9 @@ class Measurement:
         # PyTorch's own refusal of what it refuses for its own operations, too.
         once = once or "modified by an inplace operation" in str(error)
         once = once or "no autograd formula was registered" in str(error)
+        # `tl.static_assert` of an emitted kernel, whose text may go on in further lines.
+        asserted = re.search(r"AssertionError\(['\"](.{0,30})", str(error))
+        once = once or bool(asserted and asserted[1] in Path(self.written or "").read_text())
         where = f"{Path(last.filename).name}:{last.lineno}"
         outcome = "loud" if ours or once else "exception"
         if isinstance(error, AttributeError) and last.filename == "<string>":

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.oracle.case import Case
-from tests.oracle.generate import control, hosts, indices, memory, naming, shapes, strangers, values
+from tests.oracle.generate import (
+    control,
+    exchange,
+    hosts,
+    indices,
+    memory,
+    naming,
+    overlaps,
+    shapes,
+    strangers,
+    values,
+)
 from tests.oracle.generate.maker import Maker
 
 KINDS: dict[str, Callable[[Maker], None]] = {
@@ -13,6 +24,7 @@ KINDS: dict[str, Callable[[Maker], None]] = {
     "aliases": memory.aliases,
     "dummies": memory.dummies,
     "beyond": memory.beyond,
+    "overlaps": overlaps.overlaps,
     "indices": indices.indices,
     "flags": control.flags,
     "loops": control.loops,
@@ -24,6 +36,7 @@ KINDS: dict[str, Callable[[Maker], None]] = {
     "nan": values.nan,
     "bits": values.bits,
     "communication": values.communication,
+    "exchange": exchange.exchange,
     "dtypes": values.dtypes,
     "kernels": naming.kernels,
     "nesting": naming.nesting,

@@ -111,7 +111,11 @@ def {name}(o, x, w, b, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.const
         "return o",
     )
     k, n = m.random.choice([18, 33]), m.random.choice([16, 19])
-    m.call(f"m.{m.launcher}(x, w, b)", {"x": [17, k], "w": [n, k] if turned else [k, n], "b": [n]}, wide=True)
+    m.call(
+        f"m.{m.launcher}(x, w, b)",
+        {"x": [17, k], "w": [n, k] if turned else [k, n], "b": [n]},
+        wide=True,
+    )
 
 
 def window(m: Maker) -> None:

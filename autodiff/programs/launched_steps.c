@@ -1,0 +1,199 @@
+// From a store and the launches of its kernel to the ranges of elements whose sums the Function has to look at.
+//
+// What raises an error has to be certain: of a range whose length nobody can say, or of iterations that store one after the other,
+// nothing is asked.
+#include "autodiff/programs/launched_steps.h"
+
+#include <string.h>
+
+#include "analysis/host/launch.h"
+#include "autodiff/addresses/place.h"
+#include "autodiff/extents/access_flags.h"
+#include "autodiff/extents/element_ranges.h"
+#include "autodiff/extents/launch_polys.h"
+#include "autodiff/extents/nested_ranges.h"
+
+/// What one store touches at most.
+typedef struct StoreRanges {
+    const Function *primal;
+    const StoredSearch *coverage;
+    int stored;  // the parameter that it stores to, or -1
+    const char *name, *guard;
+    ElementRanges ranges;
+} StoreRanges;
+
+/// Whether the sizes that a launch passes keep the sums of the ranges apart.
+static bool launch_keeps_apart(Arena *arena, const HostLaunch *launch, const StoreRanges *store) {
+    const ElementRanges *ranges = &store->ranges;
+    LaunchPolys polys =
+        launch_polys_of(arena, launch, store->primal, store->stored, store->coverage->extents);
+    ElementRanges launched = *ranges;
+    for (int i = 0; i < ranges->count; i++) {
+        RangeText *range = &launched.ranges[i];
+        range->by = launch_poly(&polys, range->by);
+        for (int k = 0; k < 2; k++)
+            range->most[k] = range->most[k] ? launch_poly(&polys, range->most[k]) : NULL;
+        if (!range->by) return false;
+    }
+    return ranges_are_nested(arena, &launched);
+}
+
+static bool all_keep_apart(const StoreRanges *store) {
+    Arena *scratch = arena_new_scratch();
+    const Function *primal = store->primal;
+    HostLaunches launches = host_launches_by_flags(scratch, primal->definition, primal);
+    bool all = launches.count > 0;
+    for (int i = 0; i < launches.count && all; i++)
+        all = launch_keeps_apart(scratch, launches.items[i], store);
+    arena_free(scratch);
+    return all;
+}
+
+/// The number of a parameter in launches; -1: it is none of theirs.
+static int place_of(const Function *function, const char *name) {
+    for (int p = 0; p < function->parameter_count; p++)
+        if (strcmp(function->parameters[p].name, name) == 0) return p;
+    return -1;
+}
+
+bool launches_keep_apart(const Differentiation *state, const StoredSearch *coverage,
+                         const char *parameter, const ElementRanges *ranges) {
+    const StoreRanges own = {.primal = state->primal,
+                             .coverage = coverage,
+                             .stored = place_of(state->primal, parameter),
+                             .ranges = *ranges};
+    return all_keep_apart(&own);
+}
+
+/// Leaves out ranges of whose length nothing is known.
+static void drop_endless(ElementRanges *ranges) {
+    int left = 0;
+    for (int i = 0; i < ranges->count; i++)
+        if (ranges->ranges[i].step && ranges->ranges[i].length)
+            ranges->ranges[left++] = ranges->ranges[i];
+    ranges->count = left;
+}
+
+static StepCheck check_of(Differentiation *state, const StoreRanges *store) {
+    Arena *arena = state->arena;
+    const ElementRanges *ranges = &store->ranges;
+    StepCheck check = {.of = store->name,
+                       .ranges = ARENA_ARRAY(arena, const char *, ranges->count + 1),
+                       .bounds = ARENA_ARRAY(arena, const char *, ranges->count + 1),
+                       .guard = store->guard,
+                       .is_of_stores = true};
+    for (int i = 0; i < ranges->count; i++) {
+        const RangeText *range = &ranges->ranges[i];
+        const char *bound = range->most[0] ? poly_text(store->coverage, range->most[0]) : NULL;
+        check.bounds[check.range_count] =
+            bound ? arena_printf(arena, "(%s, %s)", range->step, bound) : NULL;
+        check.ranges[check.range_count++] =
+            arena_printf(arena, "(%s, %s)", range->step, range->length);
+    }
+    return check;
+}
+
+/// Whether another store of the tensor has the same ranges.
+static bool is_known(const Differentiation *state, const StepCheck *check) {
+    for (LIST_EACH(int, i, state->stores.steps)) {
+        const StepCheck *other = &state->stores.steps.items[i];
+        bool is_same = other->is_of_stores && !other->other && !check->other &&
+                       other->range_count == check->range_count &&
+                       strcmp(other->of, check->of) == 0 && strcmp(other->guard, check->guard) == 0;
+        for (int k = 0; k < check->range_count && is_same; k++)
+            is_same = strcmp(other->ranges[k], check->ranges[k]) == 0;
+        if (is_same) return true;
+    }
+    return false;
+}
+
+/// False where the places of a store are not understood, or something else decides whether it is made.
+static bool find_ranges(Differentiation *state, Op *store, StoreRanges *own) {
+    Function *primal = state->primal;
+    const Value *root = pointer_root(store->operands[0]);
+    if (!root || !host_launches(state->arena, primal->definition, primal).count) return false;
+    StoredSearch *coverage = stored_search_new(state->arena, primal, NULL);
+    coverage->is_most = coverage->is_launched = coverage->ends_all = true;
+    coverage->has_one_iteration = map_has_pointer(&state->buffers.running, root);
+    *own = (StoreRanges){.primal = primal,
+                         .coverage = coverage,
+                         .name = parameter_of_root(state, root)->name,
+                         .guard = access_flags(state->arena, primal, store)};
+    own->stored = place_of(primal, own->name);
+    if (!own->guard || !element_ranges_at_most(coverage, store, &own->ranges) || coverage->is_rough)
+        return false;
+    drop_endless(&own->ranges);
+    return true;
+}
+
+static void add_check(Differentiation *state, StepCheck check) {
+    if (!is_known(state, &check)) LIST_PUSH(state->arena, &state->stores.steps, check);
+}
+
+void launched_steps_note(Differentiation *state, Op *store) {
+    StoreRanges own;
+    if (find_ranges(state, store, &own) && own.ranges.count && !all_keep_apart(&own))
+        add_check(state, check_of(state, &own));
+}
+
+/* ---- two stores ---- */
+
+static int range_by(const ElementRanges *ranges, const Poly *by) {
+    for (int i = 0; i < ranges->count; i++)
+        if (poly_equal(ranges->ranges[i].by, by)) return i;
+    return -1;
+}
+
+/// Makes a range longer by as many steps as a distance is; a further range where the distance is none of steps.
+static bool stretch(Arena *arena, ElementRanges *ranges, const Poly *distance) {
+    const Poly *two = poly_constant(arena, 2);
+    if (distance->terms[0].coefficient < 0)
+        distance = poly_subtract(arena, poly_constant(arena, 0), distance);
+    for (int i = 0; i < ranges->count; i++) {
+        RangeText *range = &ranges->ranges[i];
+        const Poly *steps = poly_divide_exact(arena, distance, range->by);
+        if (!steps) continue;
+        for (int k = 0; k < 2; k++)
+            range->most[k] = range->most[k] ? poly_add(arena, range->most[k], steps) : NULL;
+        return true;
+    }
+    if (ranges->count == STORED_MOST_DIGITS) return false;
+    ranges->ranges[ranges->count++] = (RangeText){.by = distance, .most = {two, two}};
+    return true;
+}
+
+/// What both stores touch together at most, in ranges of the one that has the other's; false where neither has.
+static bool join(Arena *arena, const StoreRanges *first, const StoreRanges *second,
+                 const Poly *distance, StoreRanges *joined) {
+    bool is_first = first->ranges.count >= second->ranges.count;
+    *joined = is_first ? *first : *second;
+    const StoreRanges *less = is_first ? second : first;
+    for (int i = 0; i < less->ranges.count; i++) {
+        const RangeText *range = &less->ranges.ranges[i];
+        int at = range_by(&joined->ranges, range->by);
+        if (at < 0 || strcmp(joined->ranges.ranges[at].length, range->length) != 0) return false;
+    }
+    for (int t = 0; t < distance->count; t++) {
+        const Poly term = {1, &distance->terms[t]};
+        if (!stretch(arena, &joined->ranges, &term)) return false;
+    }
+    return true;
+}
+
+void launched_pair_note(Differentiation *state, Op *first, Op *second) {
+    Arena *arena = state->arena;
+    StoreRanges own, other, joined;
+    if (map_has_pointer(&state->buffers.running, pointer_root(first->operands[0])) ||
+        !find_ranges(state, first, &own) || !find_ranges(state, second, &other) ||
+        strcmp(own.guard, other.guard) != 0)
+        return;
+    const Poly *distance = poly_subtract(arena, other.ranges.base, own.ranges.base);
+    if (!distance || poly_is_zero(distance) || !own.ranges.count || !other.ranges.count) return;
+    const char *text = poly_text(own.coverage, distance);
+    if (!text || (join(arena, &own, &other, distance, &joined) && all_keep_apart(&joined))) return;
+    StepCheck check = check_of(state, &own), *more = ARENA_NEW(arena, StepCheck);
+    *more = check_of(state, &other);
+    check.distance = text;
+    check.other = more;
+    add_check(state, check);
+}

@@ -146,6 +146,11 @@ static bool find_rows(const RowWindows *rows, StepCheck *check) {
     return check->of && poly_is_fixed(arena, rest);
 }
 
+/// Of windows with many taps an element would ask more of them than there may be.
+static bool are_short(const RowWindows *rows) {
+    return launches_pass_few(rows->state, rows->taps) && launches_pass_few(rows->state, rows->step);
+}
+
 /* ---- the elements ---- */
 
 /// A loop over blocks of a row's elements, which the programs of the row share out.
@@ -250,7 +255,7 @@ Op *row_windows_gather(Differentiation *state, const Accumulation *statement) {
     StepCheck check;
     if (!kernel || kernel->is_autotuned || kernel->has_heuristics || !access_mask(rows.op) ||
         value_needs_loop(rows.op->operands[1]) || !find_taps(&rows) || !find_steps(&rows) ||
-        !find_span(&rows) || !find_rows(&rows, &check))
+        !find_span(&rows) || !are_short(&rows) || !find_rows(&rows, &check))
         return NULL;
     Builder b = {.function = state->backward,
                  .region = state->backward->body,

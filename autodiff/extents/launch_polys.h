@@ -10,7 +10,8 @@
 typedef struct LaunchAtom {
     const char *text;
     Value *value;
-    bool may_be_zero;  // then the number is one less than the atom
+    bool may_be_zero;           // then the number is one less than the atom
+    const Poly *above, *below;  // it is the quotient of both, rounded down; NULL: of no numbers
 } LaunchAtom;
 
 typedef struct LaunchPolys {
@@ -30,5 +31,8 @@ LaunchPolys launch_polys_of(Arena *arena, const HostLaunch *launch, const Functi
 /// A polynomial over parameters of the kernel and `programs`, in the launcher's numbers. What a tuner chooses, and what is neither, stays as it
 /// is. A number that a caller picks may be 0, and so may a stride of `stored` where the caller passes that. NULL: the launch does not say it.
 const Poly *launch_poly(LaunchPolys *polys, const Poly *poly);
+/// Takes a product over parameters of the kernel and `programs` as one that is not 0, so that none of its factors is. Whether that was news: then
+/// numbers that are computed from them may be known better, too.
+bool launch_note_positive(LaunchPolys *polys, const Poly *poly);
 
 #endif

@@ -13,6 +13,9 @@
 #include "autodiff/extents/launch_polys.h"
 #include "autodiff/extents/nested_ranges.h"
 
+/// Quotients of quotients are known one after the other.
+enum { MOST_ROUNDS = 4 };
+
 /// What one store touches at most.
 typedef struct StoreRanges {
     const Function *primal;
@@ -22,11 +25,23 @@ typedef struct StoreRanges {
     ElementRanges ranges;
 } StoreRanges;
 
+/// A range that is empty stores nothing, so that nothing of it has to be kept apart: lengths are at least 1.
+static void note_lengths(LaunchPolys *polys, const ElementRanges *ranges) {
+    bool is_news = true;
+    for (int round = 0; round < MOST_ROUNDS && is_news; round++) {
+        is_news = false;
+        for (int i = 0; i < ranges->count; i++)
+            for (int k = 0; k < 2; k++)
+                is_news |= launch_note_positive(polys, ranges->ranges[i].most[k]);
+    }
+}
+
 /// Whether the sizes that a launch passes keep the sums of the ranges apart.
 static bool launch_keeps_apart(Arena *arena, const HostLaunch *launch, const StoreRanges *store) {
     const ElementRanges *ranges = &store->ranges;
     LaunchPolys polys =
         launch_polys_of(arena, launch, store->primal, store->stored, store->coverage->extents);
+    note_lengths(&polys, ranges);
     ElementRanges launched = *ranges;
     for (int i = 0; i < ranges->count; i++) {
         RangeText *range = &launched.ranges[i];
@@ -144,12 +159,13 @@ static int range_by(const ElementRanges *ranges, const Poly *by) {
     return -1;
 }
 
-/// Makes a range longer by as many steps as a distance is; a further range where the distance is none of steps.
-static bool stretch(Arena *arena, ElementRanges *ranges, const Poly *distance) {
+/// The further range that two stores make which are a distance apart, or, with `longer`, a range that is longer by as many steps as the
+/// distance is; false where the distance is none of steps.
+static bool stretch(Arena *arena, ElementRanges *ranges, const Poly *distance, bool longer) {
     const Poly *two = poly_constant(arena, 2);
     if (distance->terms[0].coefficient < 0)
         distance = poly_subtract(arena, poly_constant(arena, 0), distance);
-    for (int i = 0; i < ranges->count; i++) {
+    for (int i = 0; longer && i < ranges->count; i++) {
         RangeText *range = &ranges->ranges[i];
         const Poly *steps = poly_divide_exact(arena, distance, range->by);
         if (!steps) continue;
@@ -157,14 +173,14 @@ static bool stretch(Arena *arena, ElementRanges *ranges, const Poly *distance) {
             range->most[k] = range->most[k] ? poly_add(arena, range->most[k], steps) : NULL;
         return true;
     }
-    if (ranges->count == STORED_MOST_DIGITS) return false;
+    if (longer || ranges->count == STORED_MOST_DIGITS) return false;
     ranges->ranges[ranges->count++] = (RangeText){.by = distance, .most = {two, two}};
     return true;
 }
 
 /// What both stores touch together at most, in ranges of the one that has the other's; false where neither has.
 static bool join(Arena *arena, const StoreRanges *first, const StoreRanges *second,
-                 const Poly *distance, StoreRanges *joined) {
+                 const Poly *distance, bool longer, StoreRanges *joined) {
     bool is_first = first->ranges.count >= second->ranges.count;
     *joined = is_first ? *first : *second;
     const StoreRanges *less = is_first ? second : first;
@@ -175,7 +191,7 @@ static bool join(Arena *arena, const StoreRanges *first, const StoreRanges *seco
     }
     for (int t = 0; t < distance->count; t++) {
         const Poly term = {1, &distance->terms[t]};
-        if (!stretch(arena, &joined->ranges, &term)) return false;
+        if (!stretch(arena, &joined->ranges, &term, longer)) return false;
     }
     return true;
 }
@@ -190,7 +206,9 @@ void launched_pair_note(Differentiation *state, Op *first, Op *second) {
     const Poly *distance = poly_subtract(arena, other.ranges.base, own.ranges.base);
     if (!distance || poly_is_zero(distance) || !own.ranges.count || !other.ranges.count) return;
     const char *text = poly_text(own.coverage, distance);
-    if (!text || (join(arena, &own, &other, distance, &joined) && all_keep_apart(&joined))) return;
+    if (!text) return;
+    for (int longer = 0; longer < 2; longer++)
+        if (join(arena, &own, &other, distance, longer, &joined) && all_keep_apart(&joined)) return;
     StepCheck check = check_of(state, &own), *more = ARENA_NEW(arena, StepCheck);
     *more = check_of(state, &other);
     check.distance = text;

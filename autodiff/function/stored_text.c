@@ -546,6 +546,15 @@ static Texts check_arguments(Arena *arena, const StepCheck *check, const char *p
     return arguments;
 }
 
+/// Of a grid that a tuner may decide, the programs that there are at least.
+static const char *least_programs_text(Arena *arena, const LaunchPlan *plan,
+                                       const StepsPlace *place) {
+    if (place->is_operator || !plan->fixes_grid)
+        return arena_printf(arena, "_least_programs(%s)", place->grid);
+    return arena_printf(arena, "_least_programs(%s, %s, %s)", place->grid, plan->callee,
+                        plan_name(arena, plan, "given"));
+}
+
 const char *steps_check_text(Arena *arena, const LaunchPlan *plan, const StepsPlace *place) {
     const Backward *backward = plan->backward;
     bool has_launches = host_launches(arena, plan->kernel, backward->kernel->function).count > 0;
@@ -567,8 +576,9 @@ const char *steps_check_text(Arena *arena, const LaunchPlan *plan, const StepsPl
         bool is_open = most_axis >= 0 && grid_is_tuned(plan);
         if ((most_axis > 0 || is_open) && programs == place->grid) {
             programs = programs_name(arena, plan);
-            buffer_printf(&out, is_open ? "%*s%s = _fixed_programs(%s)\n" : "%*s%s = (*%s, 1, 1)\n",
-                          place->indent, "", programs, place->grid);
+            buffer_printf(&out, "%*s%s = %s\n", place->indent, "", programs,
+                          is_open ? least_programs_text(arena, plan, place)
+                                  : arena_printf(arena, "(*%s, 1, 1)", place->grid));
         }
         Texts arguments = check_arguments(arena, check, programs);
         const char *need = check_need_text(arena, plan, place, check);

@@ -141,13 +141,33 @@ static bool find_ranges(Differentiation *state, Op *store, StoreRanges *own) {
     return true;
 }
 
+static bool is_a_length(const ElementRanges *ranges, const Value *number) {
+    for (int i = 0; i < ranges->count; i++)
+        for (int k = 0; k < 2; k++)
+            if (ranges->ranges[i].most[k] && poly_mentions(ranges->ranges[i].most[k], number))
+                return true;
+    return false;
+}
+
+/// Whether the kernel's own numbers keep the ranges apart, and each that a range steps by ends one: no caller passes 0 for it.
+static bool keep_apart_by_lengths(Arena *arena, const ElementRanges *ranges) {
+    for (int i = 0; i < ranges->count; i++) {
+        const Poly *by = ranges->ranges[i].by;
+        for (int t = 0; t < by->count; t++)
+            for (int a = 0; a < by->terms[t].atom_count; a++)
+                if (!is_a_length(ranges, by->terms[t].atoms[a])) return false;
+    }
+    return ranges_are_nested(arena, ranges);
+}
+
 static void add_check(Differentiation *state, StepCheck check) {
     if (!is_known(state, &check)) LIST_PUSH(state->arena, &state->stores.steps, check);
 }
 
 void launched_steps_note(Differentiation *state, Op *store) {
     StoreRanges own;
-    if (find_ranges(state, store, &own) && own.ranges.count && !all_keep_apart(&own))
+    if (find_ranges(state, store, &own) && own.ranges.count &&
+        !keep_apart_by_lengths(state->arena, &own.ranges) && !all_keep_apart(&own))
         add_check(state, check_of(state, &own));
 }
 

@@ -406,10 +406,11 @@ def {name}(o, x, n, hop, BLOCK: tl.constexpr):
     tl.store({at_row(m, "o", "hop")}, {unary(m.random, "a")}, mask=i < n)
 """
     )
+    grid = m.pick("(rows,)", "lambda meta: (rows, triton.cdiv(n, meta['BLOCK']))")
     m.function(
         "x, hop",
         "rows, n = x.shape\no = torch.zeros(rows * n + hop, dtype=x.dtype)\n"
-        f"{name}[(rows,)](o, x, n, hop)\nreturn o",
+        f"{name}[{grid}](o, x, n, hop)\nreturn o",
     )
     for step in (6, m.pick(1, 2, 3, 5)):
         m.call(f"m.{m.launcher}(x, {step})", {"x": [3, 6]})

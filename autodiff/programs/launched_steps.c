@@ -210,8 +210,9 @@ static bool join(Arena *arena, const StoreRanges *first, const StoreRanges *seco
         if (at < 0 || strcmp(joined->ranges.ranges[at].length, range->length) != 0) return false;
     }
     for (int t = 0; t < distance->count; t++) {
-        const Poly term = {1, &distance->terms[t]};
-        if (!stretch(arena, &joined->ranges, &term, longer)) return false;
+        Poly *term = ARENA_NEW(arena, Poly);
+        *term = (Poly){1, &distance->terms[t]};
+        if (!stretch(arena, &joined->ranges, term, longer)) return false;
     }
     return true;
 }

@@ -526,7 +526,8 @@ static bool add_digit_ranges(StoredSearch *coverage, ElementRanges *cover) {
 /// The digits of an access, what masks leave of them, and what is before them all.
 static bool find_most(StoredSearch *coverage, Op *op, const Poly **base) {
     Access access = access_of(coverage->arena, op);
-    if (!access.offset.known) access = access_by_lane_digits(coverage->arena, op).access;
+    const bool is_apart = !access.offset.known, is_masked = access_mask(op) != NULL;
+    if (is_apart) access = access_by_lane_digits(coverage->arena, op).access;
     op = access.op;
     Type type = op->operands[0]->type;
     const Poly *weights[STORED_MOST_DIGITS];
@@ -538,6 +539,8 @@ static bool find_most(StoredSearch *coverage, Op *op, const Poly **base) {
     for (int i = 0; i < access.offset.rank; i++)
         weights[coverage->lane + i] = with_programs(coverage, access.offset.lane[i]);
     for (int i = 0; i < coverage->count; i++) coverage->digits[i].weight = weights[i];
+    coverage->is_rough =
+        coverage->is_rough || (is_apart && is_masked);  // its mask may end others, too
     return add_most_conditions(coverage, &access);
 }
 

@@ -238,14 +238,6 @@ static void merge_assumptions(Arena *arena, Backward *into, const Backward *from
     into->assumption_count = most;
 }
 
-static bool checks_are_equal(const StepCheck *a, const StepCheck *b) {
-    bool same = a->range_count == b->range_count && a->is_of_stores == b->is_of_stores &&
-                strcmp(a->of, b->of) == 0 && strcmp(a->guard, b->guard) == 0;
-    for (int i = 0; same && i < a->range_count; i++) same = strcmp(a->ranges[i], b->ranges[i]) == 0;
-    if (!same || !a->other || !b->other) return same && !a->other && !b->other;
-    return strcmp(a->distance, b->distance) == 0 && checks_are_equal(a->other, b->other);
-}
-
 static void merge_steps(Arena *arena, Backward *into, const Backward *from) {
     StepCheck *all = ARENA_ARRAY(arena, StepCheck, into->step_count + from->step_count + 1);
     int count = into->step_count;
@@ -253,7 +245,7 @@ static void merge_steps(Arena *arena, Backward *into, const Backward *from) {
     for (int i = 0; i < from->step_count; i++) {
         bool is_known = false;
         for (int k = 0; k < count && !is_known; k++)
-            is_known = checks_are_equal(&all[k], &from->steps[i]);
+            is_known = step_checks_are_equal(&all[k], &from->steps[i]);
         if (!is_known) all[count++] = from->steps[i];
     }
     into->steps = all;

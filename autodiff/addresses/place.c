@@ -562,6 +562,21 @@ static bool is_multiple_of_step(Arena *arena, const Affine *offset, const Monomi
     return false;
 }
 
+/// Whether an access, its operation in `region` in the place of its own, touches no element twice: in no two programs, iterations or lanes.
+static bool is_owned_within(Arena *arena, const FunctionAxes *around, Access access,
+                            Region *region) {
+    Op *own = access.op, *op = ARENA_NEW(arena, Op);
+    *op = *own;
+    op->parent = region;
+    access.op = op;
+    Axis axes[ACCESS_MOST_AXES];
+    AxisDependence dependence[ACCESS_MOST_AXES];
+    int count = access_axes(arena, around, &access, axes, dependence, ACCESS_MOST_AXES);
+    for (int i = 0; i < count; i++)
+        if (dependence[i] != AXIS_OWNED) return false;
+    return count > 0 && lanes_are_apart(arena, own);
+}
+
 bool places_are_apart_by_strides(Arena *arena, const FunctionAxes *around, Op *a, Op *b) {
     Access joint = access_of(arena, a), other = access_of(arena, b);
     Type type = a->operands[0]->type;
@@ -585,16 +600,7 @@ bool places_are_apart_by_strides(Arena *arena, const FunctionAxes *around, Op *a
         base = poly_add(arena, base, poly_multiply(arena, poly_atom(arena, choice), &part));
     }
     joint.offset.base = base;
-    Op *op = ARENA_NEW(arena, Op);
-    *op = *a;
-    op->parent = around_a;
-    joint.op = op;
-    Axis axes[ACCESS_MOST_AXES];
-    AxisDependence dependence[ACCESS_MOST_AXES];
-    int count = access_axes(arena, around, &joint, axes, dependence, ACCESS_MOST_AXES);
-    for (int i = 0; i < count; i++)
-        if (dependence[i] != AXIS_OWNED) return false;
-    return count > 0 && lanes_are_apart(arena, a);
+    return is_owned_within(arena, around, joint, around_a);
 }
 
 /// The start of what a loop's iterations touch, and one more, which is where `beside` starts: channel 3 beside those from 0 to 2. The variable
@@ -634,17 +640,8 @@ bool places_are_iterations(Arena *arena, const FunctionAxes *around, Op *a, Op *
     const Poly *base = with_iteration(arena, loop, joint.offset.base, other.offset.base, &wider);
     if (!base) return false;
     joint.offset.base = base;
-    Op *op = ARENA_NEW(arena, Op);
-    *op = *a;
-    op->parent = wider->region;
     wider->region->parent->parent = loop->parent;
-    joint.op = op;
-    Axis axes[ACCESS_MOST_AXES];
-    AxisDependence dependence[ACCESS_MOST_AXES];
-    int count = access_axes(arena, around, &joint, axes, dependence, ACCESS_MOST_AXES);
-    for (int i = 0; i < count; i++)
-        if (dependence[i] != AXIS_OWNED) return false;
-    return count > 0 && lanes_are_apart(arena, a);
+    return is_owned_within(arena, around, joint, wider->region);
 }
 
 /* ---- lanes ---- */

@@ -73,17 +73,27 @@ static void relate_quotient(LaunchPolys *polys, LaunchAtom *atom) {
     atom->value->op = op;
 }
 
+static LaunchAtom *quotient_of(LaunchPolys *polys, const Poly *above, const Poly *below) {
+    for (LIST_EACH(int, i, polys->atoms)) {
+        LaunchAtom *atom = &polys->atoms.items[i];
+        if (poly_equal(atom->above, above) && poly_equal(atom->below, below)) return atom;
+    }
+    return NULL;
+}
+
 /// `above // below`. One that may be 0 is not related to what it is a quotient of.
 static const Poly *poly_of_quotient(LaunchPolys *polys, const Poly *above, const Poly *below) {
     if (!above || !below) return NULL;
     Arena *arena = polys->arena;
     const Poly *whole = poly_divide_exact(arena, above, below);
     if (whole) return whole;
-    const char *text =
-        arena_printf(arena, "(%s) // (%s)", poly_print(arena, above), poly_print(arena, below));
-    LaunchAtom *atom = atom_of_text(polys, text, true);
-    atom->above = above;
-    atom->below = below;
+    LaunchAtom *atom = quotient_of(polys, above, below);
+    if (!atom) {
+        // by a name that no host code has: numbers of one name may be the kernel's and the launcher's
+        atom = atom_of_text(polys, arena_printf(arena, "quotient %d", polys->atoms.count), true);
+        atom->above = above;
+        atom->below = below;
+    }
     if (!atom->may_be_zero && !atom->value->op) relate_quotient(polys, atom);
     return poly_of_atom(polys, atom);
 }

@@ -108,17 +108,10 @@ static StepCheck check_of(Differentiation *state, const StoreRanges *store) {
     return check;
 }
 
-/// Whether another store of the tensor has the same ranges.
+/// Whether the same is asked already.
 static bool is_known(const Differentiation *state, const StepCheck *check) {
-    for (LIST_EACH(int, i, state->stores.steps)) {
-        const StepCheck *other = &state->stores.steps.items[i];
-        bool is_same = other->is_of_stores && !other->other && !check->other &&
-                       other->range_count == check->range_count &&
-                       strcmp(other->of, check->of) == 0 && strcmp(other->guard, check->guard) == 0;
-        for (int k = 0; k < check->range_count && is_same; k++)
-            is_same = strcmp(other->ranges[k], check->ranges[k]) == 0;
-        if (is_same) return true;
-    }
+    for (LIST_EACH(int, i, state->stores.steps))
+        if (step_checks_are_equal(&state->stores.steps.items[i], check)) return true;
     return false;
 }
 

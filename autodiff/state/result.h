@@ -372,5 +372,7 @@ int launch_index(const BackwardLaunch *launch, const char *name);
 const LaunchBlock *launch_block_with(const BackwardLaunch *launch, BlockRole role);
 /// Whether one launch of a backward, and no more, has an argument of that name.
 bool launch_alone(const Backward *backward, const char *name);
+/// Whether two checks ask the same of the same tensor.
+bool step_checks_are_equal(const StepCheck *a, const StepCheck *b);
 
 #endif

@@ -118,6 +118,23 @@ int argument_rank(ArgumentUse use, const Parameter *parameter) {
     return parameter->value->type.kind == TYPE_POINTER ? 1 : 3;
 }
 
+/// Of a parameter whose element type alone is asked for: one that is used, and a copy of the same tensor; -1: there is none. What a caller
+/// does to the tensor later is nothing to the backward then.
+static int copy_with_type(const Differentiation *state, const ParameterUse *use, int index) {
+    const Function *backward = state->backward;
+    const char *of, *other;
+    if (map_has_pointer(&use->used, backward->parameters[index].value)) return -1;
+    argument_use(state, backward->parameters[index].value, &of);
+    for (int i = 0; i < backward->parameter_count; i++) {
+        Value *value = backward->parameters[i].value;
+        ArgumentUse role = argument_use(state, value, &other);
+        if ((role == ARGUMENT_BEFORE || role == ARGUMENT_AMID) && strcmp(of, other) == 0 &&
+            map_has_pointer(&use->used, value))
+            return i;
+    }
+    return -1;
+}
+
 void arguments_arrange(Differentiation *state, Backward *result, BackwardLaunch *launch) {
     Function *backward = state->backward;
     ParameterUse use = {.used = map_new(state->arena)};
@@ -125,6 +142,7 @@ void arguments_arrange(Differentiation *state, Backward *result, BackwardLaunch 
     Parameter *kept = ARENA_ARRAY(state->arena, Parameter, backward->parameter_count + 1);
     launch->arguments = ARENA_ARRAY(state->arena, BackwardArgument, backward->parameter_count + 1);
     int *new_index = ARENA_ARRAY(state->arena, int, backward->parameter_count + 1);
+    int *copy = ARENA_ARRAY(state->arena, int, backward->parameter_count + 1);
     int count = 0;
     for (int rank = 0; rank <= LAST_RANK; rank++) {
         for (int i = 0; i < backward->parameter_count; i++) {
@@ -142,6 +160,10 @@ void arguments_arrange(Differentiation *state, Backward *result, BackwardLaunch 
                  decorators_mention(definition, parameter->name, parameter->is_constexpr));
             bool needed = kept_by_name || role == ARGUMENT_KEPT ||
                           parameter_is_used(&use, parameter, primal_index);
+            copy[i] = needed && !kept_by_name && role == ARGUMENT_SAME && is_pointer
+                          ? copy_with_type(state, &use, i)
+                          : -1;
+            needed = needed && copy[i] < 0;
             if (argument_rank(role, parameter) != rank || !needed) continue;
             BackwardArgument *argument = &launch->arguments[count];
             *argument = (BackwardArgument){.name = parameter->name,
@@ -167,6 +189,8 @@ void arguments_arrange(Differentiation *state, Backward *result, BackwardLaunch 
             kept[count++] = *parameter;
         }
     }
+    for (int i = 0; i < backward->parameter_count; i++)
+        if (copy[i] >= 0) new_index[i] = new_index[copy[i]];
     launch->argument_count = count;
     backward->parameters = kept;
     backward->parameter_count = count;

@@ -15,6 +15,7 @@
 #include "autodiff/extents/flat_launch.h"
 #include "autodiff/joins/inner_digits.h"
 #include "autodiff/joins/joined_loops.h"
+#include "autodiff/joins/whole_steps.h"
 #include "autodiff/layouts/expanded_inputs.h"
 #include "autodiff/layouts/upstream_strides.h"
 #include "autodiff/parts.h"
@@ -205,9 +206,9 @@ static void assert_assumptions(Differentiation *state, const Function *forward) 
     }
 }
 
-bool variant_try(Arena *arena, const Kernel *kernel, const Function *forward,
-                 const BackwardOptions *options, bool keeps_loads, BackwardPart part,
-                 Variant *variant) {
+static bool derive_part(Arena *arena, const Kernel *kernel, const Function *forward,
+                        const BackwardOptions *options, bool keeps_loads, BackwardPart part,
+                        Variant *variant) {
     *variant = (Variant){.result.kernel = kernel};
     Range where = kernel->definition->name_range;
     Differentiation state = differentiation_new(arena);
@@ -222,6 +223,8 @@ bool variant_try(Arena *arena, const Kernel *kernel, const Function *forward,
     bool has_turns = part.deals_tiles && part.kind != PART_FLAT;
     if (!state.failed && !state.is_constant && has_turns) tiles_gather(&state);
     variant->reduction_kernels = state.parts.reduction_kernels;
+    variant->cannot_be_flat = state.parts.cannot_be_flat;
+    for (int all = 0; all < 2; all++) variant->beside_shares[all] = state.parts.beside_shares[all];
     variant->fits_one_pass = state.parts.fits_one_pass;
     if (!state.failed && state.is_constant) {
         variant_refuse(variant, BACKWARD_NOT_DIFFERENTIABLE,
@@ -247,6 +250,35 @@ bool variant_try(Arena *arena, const Kernel *kernel, const Function *forward,
     if (variant->result.input_count == 0 && part.kind == PART_WHOLE)
         variant_refuse(variant, BACKWARD_NOT_DIFFERENTIABLE, "every gradient is zero", where);
     return false;
+}
+
+/// What is said of a kernel that has no backward, apart from all else.
+static Variant refused_copy(Arena *arena, const Variant *variant) {
+    Variant copy = {.result = {.kernel = variant->result.kernel},
+                    .is_joined = variant->is_joined,
+                    .reduction_kernels = variant->reduction_kernels,
+                    .fits_one_pass = variant->fits_one_pass,
+                    .has_more_digits = variant->has_more_digits,
+                    .failure_id = variant->failure_id,
+                    .is_bits = variant->is_bits,
+                    .only_bits = variant->only_bits};
+    variant_refuse(&copy, BACKWARD_REFUSED, arena_strdup(arena, variant->result.reason),
+                   variant->result.reason_range);
+    return copy;
+}
+
+bool variant_try(Arena *arena, const Kernel *kernel, const Function *forward,
+                 const BackwardOptions *options, bool keeps_loads, BackwardPart part,
+                 Variant *variant) {
+    Arena *own = arena_new_scratch();
+    bool keeping_may_help = derive_part(own, kernel, forward, options, keeps_loads, part, variant);
+    if (variant->result.status == BACKWARD_REFUSED) {
+        *variant = refused_copy(arena, variant);
+        arena_free(own);
+    } else {
+        arena_give(own, arena);
+    }
+    return keeping_may_help;
 }
 
 /// Whether a kernel's programs leave something in memory, each in a place of its own: there are none for tiles.
@@ -319,7 +351,8 @@ static void try_joined(Arena *arena, const Kernel *kernel, const Function *forwa
     region_walk(forward->body, visit_loop, &loops);
     bool any = loops > 1 || function_has_inner_digits(forward) ||
                function_has_split_digits(forward) || function_divides_in_loops(forward) ||
-               function_has_rows_beside(forward);
+               function_has_rows_beside(forward) ||
+               (variant->result.atomics && function_has_part_steps(arena, forward));
     if (joining.joins_loops || !any) return;
     joining.joins_loops = true;
     Variant joined;
@@ -367,33 +400,105 @@ static void prefer_owners(Arena *arena, const Kernel *kernel, const Function *fo
     }
 }
 
-/// All that may need fewer atomics than one kernel in the forward's schedule.
-static void variant_improve(Arena *arena, const Kernel *kernel, const Function *forward,
-                            const BackwardOptions *options, bool keeps, Variant *variant) {
-    const Variant alone = variant_copy(arena, variant);
-    if (variant->result.atomics)
-        variant_split(arena, kernel, forward, options, keeps, (BackwardPart){.kind = PART_WHOLE},
-                      variant);
-    if (!variant->result.atomics)
-        prefer_owners(arena, kernel, forward, options, keeps, &alone, variant);
-    if (variant->result.atomics) try_tiles(arena, kernel, forward, options, keeps, variant);
-    if (variant->result.atomics) variant_flatten(arena, kernel, forward, options, keeps, variant);
-    bool joins_digits = function_has_split_digits(forward) || function_has_inner_digits(forward);
-    if (variant->result.atomics && !joins_digits)
-        try_digits(arena, kernel, forward, options, keeps, variant);
-    if (variant->result.atomics || added_in_memory(variant))
-        try_joined(arena, kernel, forward, options, variant);
-    if (variant->result.atomics && joins_digits)
-        try_digits(arena, kernel, forward, options, keeps, variant);
-    variant_find_whole_rows(arena, kernel, forward, options, keeps, variant);
+/// A derivation that may give a better variant.
+typedef struct Improving {
+    Arena *arena;
+    const Kernel *kernel;
+    const Function *forward;
+    const BackwardOptions *options;
+    bool keeps;
+    const Variant *alone;  // the one kernel in the forward's schedule
+    Variant *reached;      // what was found before the steps were spent
+} Improving;
+
+/// Whether a step left the variant as it was: what it takes has other kernels, or other gradients.
+static bool is_untouched(const Variant *before, const Variant *variant) {
+    bool is_same = before->backward == variant->backward &&
+                   before->part_count == variant->part_count &&
+                   before->whole_rows == variant->whole_rows &&
+                   before->result.status == variant->result.status &&
+                   before->result.gradients == variant->result.gradients;
+    for (int i = 0; i < variant->part_count && is_same; i++)
+        is_same = before->parts[i].function == variant->parts[i].function;
+    return is_same;
 }
 
-void variant_attempt(Arena *arena, void (*run)(void *context, Variant *variant), void *context,
+/// Runs a step in memory of its own, which is kept only where the step changed the variant: most kernels that are tried are not taken,
+/// and each takes megabytes.
+static void improve_by(const Improving *with, void (*step)(const Improving *with, Variant *variant),
+                       Variant *variant) {
+    Improving own = *with;
+    Variant *before = ARENA_NEW(with->arena, Variant);
+    *before = *variant;
+    own.arena = arena_new_scratch();
+    step(&own, variant);
+    if (is_untouched(before, variant))
+        arena_free(own.arena);
+    else
+        arena_give(own.arena, with->arena);
+    *with->reached = variant_copy(with->arena, variant);
+}
+
+static void step_split(const Improving *with, Variant *variant) {
+    variant_split(with->arena, with->kernel, with->forward, with->options, with->keeps,
+                  (BackwardPart){.kind = PART_WHOLE}, variant);
+}
+
+static void step_owners(const Improving *with, Variant *variant) {
+    prefer_owners(with->arena, with->kernel, with->forward, with->options, with->keeps, with->alone,
+                  variant);
+}
+
+static void step_tiles(const Improving *with, Variant *variant) {
+    try_tiles(with->arena, with->kernel, with->forward, with->options, with->keeps, variant);
+}
+
+static void step_flatten(const Improving *with, Variant *variant) {
+    variant_flatten(with->arena, with->kernel, with->forward, with->options, with->keeps, variant);
+}
+
+static void step_digits(const Improving *with, Variant *variant) {
+    try_digits(with->arena, with->kernel, with->forward, with->options, with->keeps, variant);
+}
+
+static void step_joined(const Improving *with, Variant *variant) {
+    try_joined(with->arena, with->kernel, with->forward, with->options, variant);
+}
+
+static void step_whole_rows(const Improving *with, Variant *variant) {
+    variant_find_whole_rows(with->arena, with->kernel, with->forward, with->options, with->keeps,
+                            variant);
+}
+
+/// All that may need fewer atomics than one kernel in the forward's schedule.
+static void run_improve(void *context, Variant *variant) {
+    Improving with = *(const Improving *)context;
+    const Variant alone = variant_copy(with.arena, variant);
+    with.alone = &alone;
+    if (variant->result.atomics) improve_by(&with, step_split, variant);
+    if (!variant->result.atomics) improve_by(&with, step_owners, variant);
+    if (variant->result.atomics) improve_by(&with, step_tiles, variant);
+    if (variant->result.atomics) improve_by(&with, step_flatten, variant);
+    bool joins_digits =
+        function_has_split_digits(with.forward) || function_has_inner_digits(with.forward);
+    if (variant->result.atomics && !joins_digits) improve_by(&with, step_digits, variant);
+    if (variant->result.atomics || added_in_memory(variant))
+        improve_by(&with, step_joined, variant);
+    if (variant->result.atomics && joins_digits) improve_by(&with, step_digits, variant);
+    improve_by(&with, step_whole_rows, variant);
+}
+
+static void run_whole_rows(void *context, Variant *variant) {
+    improve_by(context, step_whole_rows, variant);
+}
+
+bool variant_attempt(Arena *arena, void (*run)(void *context, Variant *variant), void *context,
                      Variant *variant) {
     StepBudget *budget = ARENA_NEW(arena, StepBudget);
     Variant *better = ARENA_NEW(arena, Variant);
     *better = variant_copy(arena, variant);
     int64_t left = budget_left();
+    bool ends = false;
     BugGuard guard;
     if (BUG_GUARD(&guard)) {
         budget_start(budget, left / 4 * 3);
@@ -401,29 +506,12 @@ void variant_attempt(Arena *arena, void (*run)(void *context, Variant *variant),
         budget_stop(budget);
         bug_guard_end(&guard);
         *variant = *better;
+        ends = true;
     } else if (guard.cause != BUG_SPENT) {
         bug_raise_again(&guard);
     }
     budget_take(budget->taken);
-}
-
-typedef struct Improving {
-    Arena *arena;
-    const Kernel *kernel;
-    const Function *forward;
-    const BackwardOptions *options;
-    bool keeps;
-} Improving;
-
-static void run_improve(void *context, Variant *variant) {
-    const Improving *with = context;
-    variant_improve(with->arena, with->kernel, with->forward, with->options, with->keeps, variant);
-}
-
-static void run_whole_rows(void *context, Variant *variant) {
-    const Improving *with = context;
-    variant_find_whole_rows(with->arena, with->kernel, with->forward, with->options, with->keeps,
-                            variant);
+    return ends;
 }
 
 void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
@@ -437,8 +525,15 @@ void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
         if (keeps) *variant = keeping;
     }
     bool is_apart = options && options->keeps_schedule;
-    Improving with = {arena, kernel, forward, options, keeps};
+    Improving with = {.arena = arena,
+                      .kernel = kernel,
+                      .forward = forward,
+                      .options = options,
+                      .keeps = keeps,
+                      .reached = ARENA_NEW(arena, Variant)};
+    *with.reached = variant_copy(arena, variant);
     if (variant->result.status != BACKWARD_DERIVED || is_apart) return;
     bool is_improved = variant->result.atomics || added_in_memory(variant);
-    variant_attempt(arena, is_improved ? run_improve : run_whole_rows, &with, variant);
+    if (!variant_attempt(arena, is_improved ? run_improve : run_whole_rows, &with, variant))
+        *variant = *with.reached;
 }

@@ -12,8 +12,8 @@ bool variant_try(Arena *arena, const Kernel *kernel, const Function *forward,
 /// Derives one function, in several kernels where programs share gradients. `variant` is overwritten.
 void variant_derive(Arena *arena, const Kernel *kernel, const Function *forward,
                     const BackwardOptions *options, Variant *variant);
-/// Runs what may do better, with three quarters of the steps that are left: where these do not do, what was derived before stays.
-void variant_attempt(Arena *arena, void (*run)(void *context, Variant *variant), void *context,
+/// Runs what may do better, with three quarters of the steps that are left. False where these do not do: what was derived before stays.
+bool variant_attempt(Arena *arena, void (*run)(void *context, Variant *variant), void *context,
                      Variant *variant);
 
 #endif

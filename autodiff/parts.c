@@ -126,16 +126,18 @@ static void keep_shares(Arena *arena, const Kernel *kernel, const Function *forw
                         Variant *variant) {
     if (part.deals_tiles) return;
     part.keeps_shares = true;
+    const int beside[2] = {variant->beside_shares[0], variant->beside_shares[1]};
     for (int all = 0; all < 2 && variant->result.atomics; all++) {
         Variant own;
         part.keeps_all = all;
+        part.most_atomics = all ? 0 : variant->result.atomics / 2;
+        if (beside[all] > part.most_atomics) continue;
         variant_try(arena, kernel, forward, options, keeps_loads, part, &own);
         if (own.result.status != BACKWARD_DERIVED) continue;
         own.result.atomics = 0;
         for (int i = 0; i < own.result.gradient_count; i++)
             own.result.atomics += own.result.gradients[i].is_atomic;
-        int most = all ? 0 : variant->result.atomics / 2;
-        if (own.result.atomics > most) continue;
+        if (own.result.atomics > part.most_atomics) continue;
         take_stored(variant, &own.launch);
         *variant = own;
     }
@@ -149,10 +151,9 @@ void variant_split(Arena *arena, const Kernel *kernel, const Function *forward,
     part.kind = PART_REDUCTION;
     rest.kind = PART_PROGRAMS;
     bool reads = false, any = false;
-    for (int count = 1; part.index < count; part.index++) {
+    for (; part.index < variant->reduction_kernels; part.index++) {
         Variant *own = &owners[part.index];
         variant_try(arena, kernel, forward, options, keeps_loads, part, own);
-        if (part.index == 0) count = own->reduction_kernels;
         if (own->fits_one_pass && !like.deals_tiles && !like.has_digits &&
             try_one_pass(arena, kernel, forward, options, keeps_loads, variant))
             return;
@@ -213,13 +214,21 @@ static bool try_flat(Arena *arena, const Kernel *kernel, const Function *forward
     return true;
 }
 
+static bool visit_product(void *context, Op *op) {
+    bool *found = context;
+    *found = *found || op_is_product(op->code);
+    return !*found;
+}
+
 void variant_flatten(Arena *arena, const Kernel *kernel, const Function *forward,
                      const BackwardOptions *options, bool keeps_loads, Variant *variant) {
     FlatKernels *flat = ARENA_NEW(arena, FlatKernels);
-    if (variant->part_count) return;
-    if (!try_flat(arena, kernel, forward, options, keeps_loads, false, flat) &&
-        !try_flat(arena, kernel, forward, options, keeps_loads, true, flat))
-        return;
+    bool has_products = false;  // whose tiles number no elements one by one
+    region_walk(forward->body, visit_product, &has_products);
+    if (variant->part_count || has_products) return;
+    bool is_plain = !variant->cannot_be_flat &&
+                    try_flat(arena, kernel, forward, options, keeps_loads, false, flat);
+    if (!is_plain && !try_flat(arena, kernel, forward, options, keeps_loads, true, flat)) return;
     Variant *first = &flat->items[0];
     take_stored(variant, &first->launch);
     if (flat->count == 1) {

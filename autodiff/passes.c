@@ -21,6 +21,7 @@
 #include "autodiff/gathers/in_order.h"
 #include "autodiff/gathers/one_iteration.h"
 #include "autodiff/gathers/turned_back.h"
+#include "autodiff/joins/branch_loads.h"
 #include "autodiff/joins/inner_digits.h"
 #include "autodiff/joins/joined_loops.h"
 #include "autodiff/joins/joined_sums.h"
@@ -28,6 +29,7 @@
 #include "autodiff/joins/merged_tails.h"
 #include "autodiff/joins/moments.h"
 #include "autodiff/joins/pairs.h"
+#include "autodiff/joins/whole_steps.h"
 #include "autodiff/primal/active_outputs.h"
 #include "autodiff/primal/activity.h"
 #include "autodiff/primal/bits.h"
@@ -89,6 +91,8 @@ static void pass_upwards(Differentiation *state) { function_count_upwards(state-
 
 static void pass_choices(Differentiation *state) { function_open_choices(state->primal); }
 
+static void pass_branch_loads(Differentiation *state) { function_open_branch_loads(state->primal); }
+
 static bool visit_while(void *context, Op *op) {
     (void)context;
     return op->code != OP_WHILE;
@@ -144,6 +148,7 @@ static void pass_join_loops(Differentiation *state) {
     loops_join(state);
     if (inner_digits_open(state) || function_join_digits(state->primal)) state->joins.any = true;
     if (digit_loops_open(state->arena, state->primal)) state->joins.any = true;
+    if (whole_steps_note(state)) state->joins.any = true;
     if (!state->joins.any) return;
     function_simplify(state->primal);
     function_share(state->primal);

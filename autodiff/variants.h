@@ -21,6 +21,8 @@ typedef struct Variant {
     LaunchFlags flags;      // values of which may need fewer atomics by themselves
     bool is_joined;         // loops of the forward were made one (joins/joined_loops.h)
     int reduction_kernels;  // how many there may be for it
+    int beside_shares[2];   // as in PartState
+    bool cannot_be_flat;    // likewise
     bool fits_one_pass;     // whether one kernel may be all of them
     bool
         has_more_digits;  // whether ids of the forward have more digits than rows and columns (schedule/tile_orders.h)

@@ -34,7 +34,8 @@ typedef struct Chunk {
 struct Arena {
     Chunk *chunks;
     size_t next_size;
-    Arena *older;  // of those for notes
+    Arena *older;  // of those for notes, or of those with one owner
+    Arena *owned;  // the newest that it frees
 };
 
 static _Thread_local Arena *newest_scratch;
@@ -76,20 +77,42 @@ void arena_free_scratch(Arena *oldest) {
     while (newest_scratch != oldest) arena_free(newest_scratch);
 }
 
+/// Takes an arena out of those for notes, if it is one.
+static void scratch_forget(const Arena *arena) {
+    for (Arena **link = &newest_scratch; *link; link = &(*link)->older)
+        if (*link == arena) {
+            *link = arena->older;
+            return;
+        }
+}
+
 void arena_free(Arena *arena) {
     if (!arena) return;
-    if (arena == newest_scratch) newest_scratch = arena->older;
+    scratch_forget(arena);
     for (Chunk *chunk = arena->chunks; chunk;) {
         Chunk *next = chunk->next;
         free(chunk);
         chunk = next;
     }
+    for (Arena *owned = arena->owned; owned;) {
+        Arena *older = owned->older;
+        arena_free(owned);
+        owned = older;
+    }
     free(arena);
+}
+
+void arena_give(Arena *arena, Arena *owner) {
+    scratch_forget(arena);
+    arena->older = owner->owned;
+    owner->owned = arena;
 }
 
 size_t arena_bytes(const Arena *arena) {
     size_t bytes = 0;
     for (const Chunk *chunk = arena->chunks; chunk; chunk = chunk->next) bytes += chunk->size;
+    for (const Arena *owned = arena->owned; owned; owned = owned->older)
+        bytes += arena_bytes(owned);
     return bytes;
 }
 

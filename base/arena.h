@@ -14,8 +14,7 @@ void arena_keep_freed(void);
 Arena *arena_new(void);
 /// The same for what is known to need about `first_bytes`.
 Arena *arena_new_sized(size_t first_bytes);
-/// For notes of one function of the calling thread, which frees it: where a BUG ends the function, the guard does. The one that was
-/// made last is freed first.
+/// For notes of one function of the calling thread, which frees it: where a BUG ends the function, the guard does.
 Arena *arena_new_scratch(void);
 /// The newest that this thread has made and not freed, or NULL.
 Arena *arena_newest_scratch(void);
@@ -23,6 +22,8 @@ Arena *arena_newest_scratch(void);
 void arena_free_scratch(Arena *oldest);
 /// Frees the arena and everything allocated from it. NULL is allowed.
 void arena_free(Arena *arena);
+/// From now on `arena` lives as long as `owner`, which frees it. Who holds it may go on to allocate from it. Two arenas of one thread.
+void arena_give(Arena *arena, Arena *owner);
 /// Bytes that the arena holds, used or not.
 size_t arena_bytes(const Arena *arena);
 /// `size_bytes` zeroed bytes, aligned for any type, alive until the arena is freed.

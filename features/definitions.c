@@ -203,12 +203,14 @@ Links definition_at(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
     Name name =
         node_is_null(identifier) ? name_in_text(&names, offset) : name_resolve(&names, identifier);
     link_name(&names, &links, &name);
+    links.is_ours_alone = node_is_null(identifier);
     // Asked where a generated name is assigned, there is more to show than the place itself.
     const Kernel *kernel = kernel_around(&names, node_at(names.root, offset, offset));
     bool asks_forward = links.list.count == 0 || is_at_declaration(&links, name.range);
     if (kernel && asks_forward && kernel_of_backward(snapshot, kernel)) {
         Links forward = {0};
         link_forward(&names, &forward, kernel, offset);
+        forward.is_ours_alone = true;
         if (forward.list.count) return forward;
     }
     return links;
@@ -221,6 +223,7 @@ Links declaration_at(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
     SyntaxNode identifier = identifier_at(&names, offset);
     Name name = name_resolve(&names, identifier);
     if (name.kernel) link_backward(&names, &links, name.kernel, &name);
+    links.is_ours_alone = true;
     return links.list.count ? links : definition_at(arena, snapshot, offset);
 }
 

@@ -15,6 +15,8 @@ typedef struct Hover {
     const char *markdown;  // NULL: nothing to say here
 } Hover;
 Hover hover_at(Arena *arena, const Snapshot *snapshot, uint32_t offset);
+/// The same without what a server for Python says of functions: their signatures and documentation.
+Hover hover_beside(Arena *arena, const Snapshot *snapshot, uint32_t offset);
 
 /// `qk: f32[BLOCK_M, BLOCK_N]` beside the first assignment of a name, only where it says something new.
 typedef struct InlayHint {
@@ -271,6 +273,8 @@ typedef struct Link {
 } Link;
 typedef struct Links {
     LIST(Link) list;
+    bool
+        is_ours_alone;  // to a forward or a backward, or from a name in a text: no server for Python leads there
 } Links;
 /// Names to where they are defined (also in imported files); in a generated backward, a line to its forward line.
 Links definition_at(Arena *arena, const Snapshot *snapshot, uint32_t offset);

@@ -187,9 +187,8 @@ static void put_given(Buffer *out, FileNames *names, const FunctionDefinition *f
                   code_visible(out->arena, given_rule_text(rule)));
 }
 
-static void hover_function(Buffer *out, FileNames *names, const Name *name) {
-    const FunctionDefinition *function = name->function;
-    const Kernel *kernel = kernel_of_function(names, function);
+static void put_signature(Buffer *out, FileNames *names, const FunctionDefinition *function,
+                          const Kernel *kernel) {
     const char *back = kernel ? return_label(names, kernel) : NULL;
     buffer_printf(out, "```python\n(%s) %s%s%s\n```", role_of(function),
                   function_label(out->arena, function), back ? " -> " : "", back ? back : "");
@@ -199,6 +198,12 @@ static void hover_function(Buffer *out, FileNames *names, const Name *name) {
     if (range.source && range.source != names->source)
         buffer_printf(out, "\n\nDefined in `%s`.",
                       code_visible(out->arena, str_from(range.source->path)));
+}
+
+static void hover_function(Buffer *out, FileNames *names, const Name *name, bool is_beside) {
+    const FunctionDefinition *function = name->function;
+    const Kernel *kernel = kernel_of_function(names, function);
+    if (!is_beside) put_signature(out, names, function, kernel);
     put_given(out, names, function);
     if (!kernel) return;
     put_called_with(out, names, function);
@@ -288,21 +293,25 @@ static void put_call_cost(Buffer *out, FileNames *names, const Name *name) {
     if (!node_is_null(call)) describe_cost(out, names, name->kernel, range_of(names, call));
 }
 
-static void hover_name(Buffer *out, FileNames *names, const Name *name) {
+static void hover_name(Buffer *out, FileNames *names, const Name *name, bool is_beside) {
     switch (name->kind) {
     case NAME_LOCAL:
     case NAME_ATTRIBUTE: hover_value(out, names, name); break;
     case NAME_PARAMETER: hover_parameter(out, names, name); break;
     case NAME_FUNCTION:
         put_call_result(out, names, name);
-        hover_function(out, names, name);
+        hover_function(out, names, name, is_beside);
         put_call_cost(out, names, name);
         break;
     case NAME_GLOBAL: hover_global(out, names, name); break;
     case NAME_OPERATION:
     case NAME_METHOD:
         put_call_result(out, names, name);
-        describe_operation(out, name->op, name->kind == NAME_METHOD);
+        if (is_beside && name->kind == NAME_OPERATION && op_rows[name->op].kind != KIND_REMOVED) {
+            while (out->size && out->data[out->size - 1] == '\n') out->size--;
+            describe_operation_rule(out, name->op);
+        } else
+            describe_operation(out, name->op, name->kind == NAME_METHOD);
         put_call_cost(out, names, name);
         break;
     case NAME_OPERATION_KEYWORD: hover_keyword(out, name); break;
@@ -387,7 +396,7 @@ static Range hover_syntax(Buffer *out, FileNames *names, uint32_t offset) {
     return range;
 }
 
-Hover hover_at(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
+static Hover hover_in(Arena *arena, const Snapshot *snapshot, uint32_t offset, bool is_beside) {
     FileNames names = names_of(arena, snapshot);
     Buffer out = buffer_new(arena);
     if (offset > snapshot->source->text.size) return (Hover){0};
@@ -396,9 +405,19 @@ Hover hover_at(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
     if (!node_is_null(identifier)) {
         Name name = name_resolve(&names, identifier);
         range = name.range;
-        hover_name(&out, &names, &name);
+        hover_name(&out, &names, &name, is_beside);
     } else if (!offset_is_text(&names, offset)) {
         range = hover_syntax(&out, &names, offset);
     }
-    return (Hover){range, out.size ? buffer_text(&out) : NULL};
+    const char *text = buffer_text(&out);
+    while (*text == '\n') text++;
+    return (Hover){range, *text ? text : NULL};
+}
+
+Hover hover_at(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
+    return hover_in(arena, snapshot, offset, false);
+}
+
+Hover hover_beside(Arena *arena, const Snapshot *snapshot, uint32_t offset) {
+    return hover_in(arena, snapshot, offset, true);
 }

@@ -129,7 +129,8 @@ static Json *run_kernel(Arena *arena, const Json *params, Sources *sources,
     take_defaults(arena, problem.forward, &configuration);
     bool own_types = json_get_bool(params, "own_types", false);
     Executor executor = executor_new(arena, &problem);
-    executor.interp->options.own_types = executor.interp->options.allow_tf32 = own_types;
+    executor.interp->options.own_types = own_types;
+    executor.interp->options.allow_tf32 = json_get_bool(params, "allow_tf32", own_types);
     executor.keeps_in = arena;
     CudaUse use = {.arena = arena, .before = device_times(), .interpreting = interp_seconds()};
     bool on_gpu = device_is_eager();

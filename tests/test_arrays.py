@@ -49,6 +49,7 @@ OF_NO_KERNEL = {
     "gpu-runner/staging/lower.h": {"FAULT_WORDS"},
     "gpu-runner/interp/coverage.c": {"WORDS"},
     "gpu-runner/interp/interp.c": {"FEW"},
+    "gpu-runner/interp/interp.h": {"INTERP_KNOWN_PARAMETERS"},
     "gpu-runner/interp/memory.h": {"PAGE_ELEMENTS"},
     "gpu-runner/sandbox/sandbox_filter.c": {"MOST_OF_RULE", "RULES"},
 }

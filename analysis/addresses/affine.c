@@ -149,17 +149,15 @@ static Form *form_add(Former *former, const Form *a, const Form *b, int sign) {
     if (b->root && sign < 0) return NULL;
     int rank = a->affine.rank > b->affine.rank ? a->affine.rank : b->affine.rank;
     Form *form = form_new(former, rank);
-    const Poly *factor = poly_constant(former->arena, sign);
+    const Poly *(*combine)(Arena *, const Poly *, const Poly *) =
+        sign > 0 ? poly_add : poly_subtract;
     form->root = a->root ? a->root : b->root;
-    form->affine.base = poly_add(former->arena, a->affine.base,
-                                 poly_multiply(former->arena, b->affine.base, factor));
+    form->affine.base = combine(former->arena, a->affine.base, b->affine.base);
     for (int i = 1; i <= rank; i++) {  // axes from the right
         const Poly *sum = poly_constant(former->arena, 0);
         if (i <= a->affine.rank) sum = a->affine.lane[a->affine.rank - i];
         if (i <= b->affine.rank)
-            sum =
-                poly_add(former->arena, sum,
-                         poly_multiply(former->arena, b->affine.lane[b->affine.rank - i], factor));
+            sum = combine(former->arena, sum, b->affine.lane[b->affine.rank - i]);
         form->affine.lane[rank - i] = sum;
     }
     if (!form_is_whole(form) || form->affine.base->count > TERM_LIMIT) return NULL;
@@ -619,9 +617,23 @@ static const Form *form_of(Former *former, Value *value) {
 
 Affine affine_by(Former *former, Value *value) { return form_of(former, value)->affine; }
 
+/// What is left of a form when the memory that it was worked out in is freed.
+static Affine affine_copy(Arena *arena, const Affine *affine) {
+    Affine copy = *affine;
+    copy.base = poly_copy(arena, affine->base);
+    for (int i = 0; i < TYPE_MAX_RANK; i++) copy.lane[i] = poly_copy(arena, affine->lane[i]);
+    for (int i = 0; i < affine->wrap_count; i++)
+        copy.wraps[i].modulus = poly_copy(arena, affine->wraps[i].modulus);
+    return copy;
+}
+
 Affine affine_of(Arena *arena, Value *value) {
-    Former former = {arena, map_new(arena), 0};
-    return affine_by(&former, value);
+    Arena *notes = arena_new_scratch();
+    Former former = {notes, map_new(notes), 0};
+    const Affine found = affine_by(&former, value);
+    const Affine copy = affine_copy(arena, &found);
+    arena_free(notes);
+    return copy;
 }
 
 /// Where a pointer whose offset is not affine starts from: the one pointer operand, followed to its end.
@@ -656,10 +668,13 @@ static Value *pointer_root(Value *value) {
 }
 
 Affine pointer_affine_of(Arena *arena, Value *pointer, Value **root) {
-    Former former = {arena, map_new(arena), 0};
+    Arena *notes = arena_new_scratch();
+    Former former = {notes, map_new(notes), 0};
     const Form *form = form_of(&former, pointer);
     *root = form->affine.known ? form->root : pointer_root(pointer);
-    return form->affine;
+    const Affine copy = affine_copy(arena, &form->affine);
+    arena_free(notes);
+    return copy;
 }
 
 static bool is_parameter(const Value *value) {
@@ -695,9 +710,15 @@ Access access_by(Former *former, Op *op) {
     return access;
 }
 
+Arena *former_arena(const Former *former) { return former->arena; }
+
 Access access_of(Arena *arena, Op *op) {
-    Former former = {arena, map_new(arena), 0};
-    return access_by(&former, op);
+    Arena *notes = arena_new_scratch();
+    Former former = {notes, map_new(notes), 0};
+    Access access = access_by(&former, op);
+    access.offset = affine_copy(arena, &access.offset);
+    arena_free(notes);
+    return access;
 }
 
 const char *affine_print(Arena *arena, const Affine *affine) {

@@ -43,6 +43,7 @@ Access access_of(Arena *arena, Op *op);
 /// Works out the forms of a function's values, each once however many are asked. In `arena`; for as long as the function is not changed.
 typedef struct Former Former;
 Former *former_new(Arena *arena);
+Arena *former_arena(const Former *former);
 /// The same as affine_of and access_of.
 Affine affine_by(Former *former, Value *value);
 Access access_by(Former *former, Op *op);

@@ -6,6 +6,7 @@
 #include "analysis/addresses/affine_axes.h"
 
 #include "analysis/addresses/affine.h"
+#include "analysis/addresses/loop_order.h"
 
 #include "analysis/build/infer.h"
 #include "analysis/ir/loops.h"
@@ -19,8 +20,10 @@ typedef struct Mover {
     bool is_axis;  // a program id, a loop variable or a digit of one
     bool
         unbounded;  // varies in an unknown way inside the program (state of a while loop, a recurrence)
-    const Poly *step;       // between two values
-    const Poly *extent;     // number of values, NULL when unknown
+    const Poly *step;    // between two values
+    const Poly *extent;  // number of values, NULL when unknown
+    const Poly
+        *span;  // of a loop without an extent: its last number less its first; NULL when unknown
     const Value *digit_of;  // a made-up `x % c`: x
 } Mover;
 
@@ -39,34 +42,6 @@ typedef struct Analysis {
     bool has_counts;
 } Analysis;
 
-bool poly_is_nonnegative(Arena *arena, const Poly *poly) {
-    if (!poly) return false;
-    int64_t least = 0;  // what it is where all atoms are 1
-    bool any_negative = false;
-    for (int t = 0; t < poly->count; t++) {
-        least += poly->terms[t].coefficient;
-        any_negative = any_negative || poly->terms[t].coefficient < 0;
-    }
-    if (!any_negative || least < 0) return !any_negative;
-    const Poly *one = poly_constant(arena, 1);
-    const Poly *shifted = poly;
-    for (int t = 0; t < poly->count; t++)
-        for (int a = 0; a < poly->terms[t].atom_count; a++) {
-            Value *atom = poly->terms[t].atoms[a];
-            if (a && poly->terms[t].atoms[a - 1] == atom) continue;
-            bool done = false;  // each atom once
-            for (int u = 0; u < t && !done; u++)
-                for (int b = 0; b < poly->terms[u].atom_count; b++)
-                    if (poly->terms[u].atoms[b] == atom) done = true;
-            if (done) continue;
-            shifted =
-                poly_substitute(arena, shifted, atom, poly_add(arena, poly_atom(arena, atom), one));
-        }
-    for (int t = 0; shifted && t < shifted->count; t++)
-        if (shifted->terms[t].coefficient < 0) return false;
-    return shifted != NULL;
-}
-
 static const Poly *negate(Arena *arena, const Poly *poly) {
     return poly_multiply(arena, poly, poly_constant(arena, -1));
 }
@@ -79,8 +54,21 @@ static Mover *find_mover(Analysis *analysis, const Value *atom) {
     return NULL;
 }
 
-/// Number of values of a loop variable, `*step` between them. NULL where it is not a fixed polynomial.
-static const Poly *loop_extent(Analysis *analysis, const Op *loop, const Poly **step) {
+/// Whether the function's axes come with one of two numbers being a multiple of the other.
+static bool is_multiple(const Analysis *analysis, const Poly *size, const Poly *of) {
+    for (LIST_EACH(int, i, analysis->function->multiples)) {
+        const MultipleSize *known = &analysis->function->multiples.items[i];
+        if (poly_equal(size, poly_atom(analysis->arena, (Value *)(uintptr_t)known->size)) &&
+            poly_equal(of, poly_atom(analysis->arena, (Value *)(uintptr_t)known->of)))
+            return true;
+    }
+    return false;
+}
+
+/// Number of values of a loop variable, `*step` between them. NULL where it is not a fixed polynomial. Then `*span` is how far they go, or
+/// NULL.
+static const Poly *loop_extent(Analysis *analysis, const Op *loop, const Poly **step,
+                               const Poly **span) {
     Affine lower = affine_by(analysis->former, loop->operands[0]);
     Affine upper = affine_by(analysis->former, loop->operands[1]);
     Affine stride = affine_by(analysis->former, loop->operands[2]);
@@ -91,6 +79,8 @@ static const Poly *loop_extent(Analysis *analysis, const Op *loop, const Poly **
     int64_t n, s;
     if (poly_is_constant(length, &n) && poly_is_constant(stride.base, &s) && s > 0)
         return poly_constant(analysis->arena, (n + s - 1) / s);
+    if (is_multiple(analysis, length, stride.base))
+        *span = poly_subtract(analysis->arena, length, stride.base);
     return poly_divide_exact(analysis->arena, length, stride.base);
 }
 
@@ -98,7 +88,8 @@ static void describe_axis(Analysis *analysis, Mover *mover) {
     mover->is_axis = true;
     mover->step = poly_constant(analysis->arena, 1);
     if (value_is_loop_variable(mover->atom)) {
-        mover->extent = loop_extent(analysis, mover->atom->region->parent, &mover->step);
+        mover->extent =
+            loop_extent(analysis, mover->atom->region->parent, &mover->step, &mover->span);
         return;
     }
     int64_t axis;
@@ -193,8 +184,8 @@ static void split_direct_use(Analysis *analysis, Value *axis) {
 
 /// Whether the symbol says how many values a digit may have, or how often a loop runs.
 static bool is_count_of(const Analysis *analysis, const Mover *mover, const Value *atom) {
-    if (!analysis->has_counts || !mover->extent || !poly_mentions(mover->extent, atom))
-        return false;
+    const Poly *count = mover->extent ? mover->extent : mover->span;
+    if (!analysis->has_counts || !count || !poly_mentions(count, atom)) return false;
     return value_is_loop_variable(mover->atom) ? atom->type.is_constexpr
                                                : !value_is_axis(mover->atom);
 }
@@ -247,9 +238,20 @@ static const Poly *magnitude(Arena *arena, const Poly *weight) {
     return poly_is_nonnegative(arena, negated) ? negated : NULL;
 }
 
+/// How far a mover with a span goes where each of its steps moves by `weight`; NULL where that is not known.
+static const Poly *reach_by_span(Analysis *analysis, const Mover *mover, const Poly *weight) {
+    const Poly *unit = mover->span ? poly_divide_exact(analysis->arena, weight, mover->step) : NULL;
+    return unit ? poly_multiply(analysis->arena, unit, mover->span) : NULL;
+}
+
 /// Whether a step goes over all that the mover reaches with steps of `weight`: it is a higher digit.
 static bool is_higher_digit(Analysis *analysis, const Poly *step, const Mover *mover,
                             const Poly *weight) {
+    const Poly *reach = reach_by_span(analysis, mover, weight);
+    if (reach)
+        return poly_is_nonnegative(
+            analysis->arena,
+            poly_subtract(analysis->arena, step, poly_add(analysis->arena, reach, weight)));
     const Poly *ratio = poly_divide_exact(analysis->arena, step, weight);
     return ratio && mover->extent &&
            poly_is_nonnegative(analysis->arena,
@@ -274,35 +276,6 @@ static const Poly *lanes_reach(Analysis *analysis, const Poly *stride, const Mov
             poly_multiply(analysis->arena, weight, poly_subtract(analysis->arena, dim, one)));
     }
     return reach;
-}
-
-/// Whether a value is 0 on one of the ways it is made: `stride if FLAG else 0`.
-static intptr_t may_be_zero(ValueWalk *walk, const Value *value) {
-    int64_t number;
-    if (value_is_int(value, &number)) return number == 0;
-    const Op *op = value->op;
-    if (!op) return value->may_be_zero;
-    switch (op->code) {
-    case OP_CAST: return walk_ask(walk, op->operands[0]);
-    case OP_WHERE: return walk_ask(walk, op->operands[1]) || walk_ask(walk, op->operands[2]);
-    case OP_MUL: return walk_ask(walk, op->operands[0]) || walk_ask(walk, op->operands[1]);
-    case OP_IF:
-        for (int r = 0; r < 2; r++) {
-            const Op *end = region_terminator(op->regions[r]);
-            if (!end || value->index >= end->operand_count ||
-                walk_ask(walk, end->operands[value->index]))
-                return true;
-        }
-        return false;
-    default: return false;
-    }
-}
-
-bool stride_may_vanish(const Poly *weight) {
-    for (int t = 0; t < weight->count; t++)
-        for (int a = 0; a < weight->terms[t].atom_count; a++)
-            if (walk_from(weight->terms[t].atoms[a], may_be_zero, true, NULL)) return true;
-    return false;
 }
 
 static bool is_crossed(Analysis *analysis, const Poly *own, const Poly *other, const Poly *bound) {
@@ -352,29 +325,6 @@ static bool compares_across(Analysis *analysis, const Mover *mover, const Op *op
 static bool shares_a_dimension(Analysis *analysis, const Mover *mover) {
     for (LIST_EACH(int, i, analysis->function->comparisons))
         if (compares_across(analysis, mover, analysis->function->comparisons.items[i])) return true;
-    return false;
-}
-
-/// A stride without the numbers in it that a caller chooses.
-static const Poly *settled(Arena *arena, const Monomial *term, bool *is_chosen) {
-    const Poly *rest = poly_constant(arena, 1);
-    for (int a = 0; a < term->atom_count; a++) {
-        if (term->atoms[a]->is_chosen)
-            *is_chosen = true;
-        else
-            rest = poly_multiply(arena, rest, poly_atom(arena, term->atoms[a]));
-    }
-    return rest;
-}
-
-bool strides_may_meet(Arena *arena, const Poly *a, const Poly *b) {
-    for (int i = 0; i < a->count; i++)
-        for (int k = 0; k < b->count; k++) {
-            bool is_chosen = false;
-            const Poly *left = settled(arena, &a->terms[i], &is_chosen);
-            const Poly *right = settled(arena, &b->terms[k], &is_chosen);
-            if (is_chosen && poly_equal(left, right)) return true;
-        }
     return false;
 }
 
@@ -521,10 +471,11 @@ static bool owns_directly(Analysis *analysis, const Mover *mover) {
         other_weight = magnitude(arena, poly_multiply(arena, other_weight, other->step));
         if (!other_weight) return false;
         if (is_higher_digit(analysis, other_weight, mover, weight)) continue;
-        if (!other->extent) return false;
-        reach =
-            poly_add(arena, reach,
-                     poly_multiply(arena, other_weight, poly_subtract(arena, other->extent, one)));
+        const Poly *further = reach_by_span(analysis, other, other_weight);
+        if (!further && !other->extent) return false;
+        if (!further)
+            further = poly_multiply(arena, other_weight, poly_subtract(arena, other->extent, one));
+        reach = poly_add(arena, reach, further);
     }
     return poly_is_nonnegative(arena,
                                poly_subtract(arena, poly_subtract(arena, weight, reach), one));
@@ -588,6 +539,75 @@ static bool owns(Analysis *analysis, Value *axis, int depth) {
     }
     const Mover *mover = find_mover(analysis, axis);
     return mover && owns_directly(analysis, mover);
+}
+
+/* ---- steps over more than one row ---- */
+
+/// The stride symbols of the term whose own go into no other's, all of whose numbers are positive: `L * N` of `L * N + N`. NULL where
+/// there is one stride alone, where one may be 0, or where the caller chooses one.
+static const Poly *coarsest_stride(Analysis *analysis, const Poly *coefficient) {
+    const Poly *coarsest = term_stride(analysis, &coefficient->terms[0]);
+    bool is_single = true;
+    for (int t = 0; t < coefficient->count; t++) {
+        const Poly *stride = term_stride(analysis, &coefficient->terms[t]);
+        if (coefficient->terms[t].coefficient <= 0) return NULL;
+        for (int a = 0; a < coefficient->terms[t].atom_count; a++)
+            if (coefficient->terms[t].atoms[a]->is_chosen) return NULL;
+        is_single = is_single && poly_equal(stride, coarsest);
+        if (poly_divide_exact(analysis->arena, stride, coarsest)) coarsest = stride;
+    }
+    for (int t = 0; t < coefficient->count; t++)
+        if (!poly_divide_exact(analysis->arena, coarsest,
+                               term_stride(analysis, &coefficient->terms[t])))
+            return NULL;
+    return is_single ? NULL : coarsest;
+}
+
+/// Whether all that something moves by is of dimensions within the stride.
+static bool moves_within(Analysis *analysis, const Poly *coefficient, const Poly *stride) {
+    for (int t = 0; t < coefficient->count; t++) {
+        const Poly *own = term_stride(analysis, &coefficient->terms[t]);
+        if (poly_equal(own, stride) || !poly_divide_exact(analysis->arena, stride, own))
+            return false;
+    }
+    return true;
+}
+
+/// Whether lanes go along a dimension that a step goes along besides its own: rows that also move along their columns are none.
+static bool moves_along_lanes(Analysis *analysis, const Poly *coefficient) {
+    const Affine *offset = &analysis->access->offset;
+    for (int t = 0; t < coefficient->count; t++) {
+        const Poly *stride = term_stride(analysis, &coefficient->terms[t]);
+        for (int k = 0; k < offset->rank; k++)
+            if (!poly_is_zero(part_in(analysis, offset->lane[k], stride))) return true;
+    }
+    return false;
+}
+
+/// Rows may lie further apart than all that they hold, `(b * (L + 1) + l) * N`: where everything else moves within `L * N`, that step is a
+/// stride of its own, as `L * N` would be.
+static void widen_strides(Analysis *analysis) {
+    for (int i = 0; i < analysis->mover_count; i++) {
+        const Poly *coefficient, *rest, *other, *others;
+        Value *atom = analysis->movers[i].atom;
+        if (!poly_split(analysis->arena, analysis->base, atom, &coefficient, &rest) ||
+            !poly_is_fixed(analysis->arena, coefficient) || stride_may_vanish(coefficient))
+            continue;
+        const Poly *stride = coarsest_stride(analysis, coefficient);
+        bool is_outermost = stride && !moves_along_lanes(analysis, coefficient);
+        for (int k = 0; k < analysis->access->offset.rank && is_outermost; k++)
+            is_outermost = moves_within(analysis, analysis->access->offset.lane[k], stride);
+        for (int k = 0; k < analysis->mover_count && is_outermost; k++)
+            is_outermost = k == i || (poly_split(analysis->arena, analysis->base,
+                                                 analysis->movers[k].atom, &other, &others) &&
+                                      moves_within(analysis, other, stride));
+        if (!is_outermost) continue;
+        const Poly *step = poly_atom(analysis->arena, synthetic_atom(analysis, atom));
+        analysis->base =
+            poly_add(analysis->arena, rest,
+                     poly_multiply(analysis->arena, step, poly_atom(analysis->arena, atom)));
+        return;
+    }
 }
 
 /* ---- wraps ---- */
@@ -840,13 +860,19 @@ int access_axes(Arena *arena, const FunctionAxes *function, const Access *access
     analysis->arena = arena;
     analysis->former = former_new(arena);
     analysis->function = function;
-    analysis->access = access;
-    analysis->base = access->offset.base;
     analysis->tile = access->op->operands[0]->type;
     analysis->synthetic = -1;
-    if (access->offset.known) collect_movers(analysis);
     Op *loops[LOOPS_MOST_NESTED];
     int loop_count = loops_around(access->op, loops), count = 0;
+    Access ordered = *access;
+    for (int i = 0; i < loop_count && access->offset.known; i++)
+        ordered.offset.base = poly_in_order(analysis->former, ordered.offset.base, loops[i]);
+    analysis->access = &ordered;
+    analysis->base = ordered.offset.base;
+    if (access->offset.known) {
+        collect_movers(analysis);
+        widen_strides(analysis);
+    }
     if (loop_count < 0) {
         analysis->too_many = true;  // so that no axis owns
         loop_count = 0;

@@ -7,6 +7,7 @@
 #define TAD_ANALYSIS_ADDRESSES_AFFINE_AXES_H
 
 #include "analysis/addresses/affine.h"
+#include "analysis/addresses/strides.h"
 
 /// For each axis around `access->op` (all program ids that the function reads, then its enclosing loops, outermost first):
 /// free, owned or scattered. Distinct stride symbols count as distinct dimensions. Returns the number of axes written.
@@ -14,11 +15,5 @@
 /// Wraps count as padding only where the function itself compares the wrapped value with the same bound (a mask).
 int access_axes(Arena *arena, const FunctionAxes *function, const Access *access, Axis *axes,
                 AxisDependence *dependence, int capacity);
-/// Whether a stride is 0 on one of the ways that it is made, in the kernel or by a launcher: no dimension of its own.
-bool stride_may_vanish(const Poly *weight);
-/// Whether two strides may be of one dimension: but for numbers that a caller chooses (`is_chosen`) they are the same.
-bool strides_may_meet(Arena *arena, const Poly *a, const Poly *b);
-/// True where `poly` >= 0 follows from every atom being at least 1; false for NULL.
-bool poly_is_nonnegative(Arena *arena, const Poly *poly);
 
 #endif

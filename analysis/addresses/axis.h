@@ -4,6 +4,11 @@
 
 #include "analysis/ir/ir.h"
 
+/// A number that is a multiple of another.
+typedef struct MultipleSize {
+    const Value *size, *of;
+} MultipleSize;
+
 /// What access_axes asks of the whole function: gathered once, good until the function changes.
 typedef struct FunctionAxes {
     Value *programs[PROGRAM_AXES];        // first tl.program_id by axis, NULL where not read
@@ -13,6 +18,8 @@ typedef struct FunctionAxes {
         [TILE_MOST_DIGITS];  // rows and columns of tiles that the id stands for (OP_TILE_INDEX), or more digits of it
     int digits[PROGRAM_AXES];  // how many digits the id along an axis has; 0: none stand for it
     LIST(Op *) comparisons;    // <, <=, >, >= in order
+    LIST(MultipleSize)
+    multiples;  // of the function's parameters, for who knows some; none, as function_axes has it
 } FunctionAxes;
 FunctionAxes function_axes(Arena *arena, const Function *function);
 

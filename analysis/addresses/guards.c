@@ -1,6 +1,8 @@
 // Comparisons as sums that are not positive where they hold: `a < b` is a - b + 1, `a >= b` is b - a.
 #include "analysis/addresses/guards.h"
 
+#include "analysis/addresses/affine_axes.h"
+#include "analysis/build/value_poly.h"
 #include "analysis/ir/limits.h"
 #include "analysis/ir/poly.h"
 
@@ -102,5 +104,56 @@ bool guard_covers(Arena *arena, const Op *op, const Op *comparison) {
             condition_covers(arena, outer->operands[0], region == outer->regions[0], largest))
             return true;
     }
+    return false;
+}
+
+/* ---- loops along whole tiles ---- */
+
+/// The loop from zero up that counts with the value; NULL: none.
+static const Op *loop_of_counter(const Value *value) {
+    const Op *loop =
+        !value->op && value->region && value->index == 0 ? value->region->parent : NULL;
+    int64_t first;
+    bool is_counted = loop && (loop->code == OP_FOR || loop->code == OP_STATIC_FOR);
+    return is_counted && value_is_int(loop->operands[0], &first) && first == 0 ? loop : NULL;
+}
+
+/// At most as much, without the quotients: `n // b * b` is no more than `n`. NULL: there is none.
+static const Poly *without_quotient(Arena *arena, const Poly *sum) {
+    for (int t = 0; t < sum->count; t++)
+        for (int a = 0; a < sum->terms[t].atom_count; a++) {
+            const Op *op = sum->terms[t].atoms[a]->op;
+            const Poly *times, *rest;
+            if (op && op->code == OP_FLOORDIV &&
+                poly_split(arena, sum, sum->terms[t].atoms[a], &times, &rest) &&
+                poly_equal(times, value_poly(arena, op->operands[1])))
+                return poly_add(arena, rest, value_poly(arena, op->operands[0]));
+        }
+    return NULL;
+}
+
+bool guard_always_holds(Arena *arena, const Op *comparison) {
+    Affine excess = excess_of(arena, comparison, true);
+    const Poly *largest =
+        excess.known ? largest_of(arena, &excess, comparison->results[0]->type) : NULL;
+    int64_t room;
+    if (largest && poly_is_constant(largest, &room) && room <= 0) return true;
+    for (int t = 0; largest && t < largest->count; t++)
+        for (int a = 0; a < largest->terms[t].atom_count; a++) {
+            Value *counter = largest->terms[t].atoms[a];
+            const Op *loop = loop_of_counter(counter);
+            const Poly *each, *rest;
+            int64_t most;
+            if (!loop || !poly_split(arena, largest, counter, &each, &rest) ||
+                !poly_is_nonnegative(arena, each))
+                continue;
+            const Poly *end = poly_multiply(arena, each, value_poly(arena, loop->operands[1]));
+            const Poly *last = end ? without_quotient(arena, end) : NULL;
+            if (!last) continue;
+            // the last iteration begins a step before the end
+            last = poly_subtract(arena, last,
+                                 poly_multiply(arena, each, value_poly(arena, loop->operands[2])));
+            if (poly_is_constant(poly_add(arena, last, rest), &most) && most <= 0) return true;
+        }
     return false;
 }

@@ -28,8 +28,9 @@ static bool access_shape(const Inference *inference, Type pointer, const char *c
         if (!other || other->type.kind != TYPE_NUMBER) continue;
         if (pointer.rank == 0 && other->type.rank > 0) {
             infer_error(inference, DIAGNOSTIC_SCALAR_POINTER,
-                        "a tile %s (%s) with a scalar pointer", others[i],
-                        type_told(inference->arena, other->type));
+                        "`%s` is a tile (%s), and the pointer is a single address: add the "
+                        "tile's offsets to it",
+                        others[i], type_told(inference->arena, other->type));
             return false;
         }
         Type so_far = type_reshaped(pointer, *rank, dims);

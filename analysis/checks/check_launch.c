@@ -622,13 +622,14 @@ static bool visit_grid(void *context, SyntaxNode node) {
         SyntaxNode bound = launcher_binding(search->site->launcher, node_text(source, node));
         GridSearch inner = *search;
         inner.is_in_name = true;
-        // what is added to a quotient may be for the rest
         if (!node_is_null(bound) && node_kind(bound) == SYNTAX_BINARY &&
             str_is(node_text(source, node_field(bound, "operator")), "//"))
             syntax_walk(bound, visit_grid, &inner);
     }
     if (node_kind(node) != SYNTAX_BINARY) return true;
-    if (!str_is(node_text(source, node_field(node, "operator")), "//")) return true;
+    Str sign = node_text(source, node_field(node, "operator"));
+    // what is added to a quotient may be for the rest
+    if (!str_is(sign, "//")) return !str_is(sign, "+");
     SyntaxNode left = node_field(node, "left");
     Str numerator = node_text(source, left);
     Str divisor = node_text(source, node_field(node, "right"));

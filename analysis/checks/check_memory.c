@@ -58,11 +58,26 @@ static bool same_number(Check *check, Value *a, Value *b) {
     return a == b || (x.known && y.known && !x.rank && !y.rank && poly_equal(x.base, y.base));
 }
 
-/// Whether `index` is a remainder of the limit, so that it is below it wherever the program stands.
+/// Whether `limit` is what is left of the size: `n - start`.
+static bool is_left_of(Check *check, const Affine *limit, const Affine *size) {
+    const Poly *each, *rest;
+    int64_t one;
+    bool is_atom = size->known && !size->rank && size->base->count == 1 &&
+                   size->base->terms[0].atom_count == 1;
+    return is_atom && limit->known &&
+           poly_split(check->arena, limit->base, size->base->terms[0].atoms[0], &each, &rest) &&
+           poly_is_constant(each, &one) && one == 1 &&
+           poly_is_nonnegative(check->arena,
+                               poly_subtract(check->arena, poly_constant(check->arena, 0), rest));
+}
+
+/// Whether `index` is a remainder of the limit, or of the size that the limit is the rest of: it is below that wherever the program stands.
 static bool is_remainder_of(Check *check, Value *index, Value *limit) {
     const Value *value = without_hints(index);
-    return value && value->op && value->op->code == OP_MOD &&
-           same_number(check, check_strip(value->op->operands[1]), limit);
+    if (!value || !value->op || value->op->code != OP_MOD) return false;
+    Value *size = check_strip(value->op->operands[1]);
+    const Affine left = affine_of(check->arena, limit), whole = affine_of(check->arena, size);
+    return same_number(check, size, limit) || is_left_of(check, &left, &whole);
 }
 
 /// Whether a number is a whole part of a length: BLOCK // 2.
@@ -486,7 +501,9 @@ void check_masks(Check *check) {
             continue;
         for (int b = 0; b < bounds->count; b++) {
             const Bound *bound = &bounds->items[b];
-            if (bound->trivial || check_is_optional(bound->op)) continue;
+            if (bound->trivial || check_is_optional(bound->op) ||
+                guard_always_holds(check->arena, bound->op))
+                continue;
             if (!walk_from(access->op->operands[0], pointer_uses, false, bound->index)) continue;
             if (is_padded_to_tile(check, access, bound) || is_selection(check, access, bound) ||
                 is_padded_by_promise(check, access, bound))

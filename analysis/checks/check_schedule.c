@@ -150,7 +150,7 @@ static void tell_first_turn(Check *check, const Access *access, const Op *loop) 
     const char *counter = loop->regions[0]->arguments[0]->name;
     Diagnostic *said = check_report(
         check, DIAGNOSTIC_LOOP_STEP, access->op,
-        "each turn of the loop loads the elements of %s that its first one does: the address has "
+        "each iteration of the loop loads the elements of %s that the first one does: the address has "
         "%s, and not %s",
         access->parameter->name, check_name(check, loop->operands[0]),
         counter ? counter : "the loop's counter");

@@ -171,8 +171,48 @@ static bool is_made_for_one_size(const Check *check, const TriedLaunch *tried, i
     return axis < tried->launch->grid_rank && tried->launch->grid[axis]->kind == HOST_CONSTANT;
 }
 
-static bool is_certainly_outside(Check *check, const TriedLaunch *tried, const TrialAccess *access,
-                                 Leaves *extent) {
+/// Whether strides alone tell some size of the extent: `n` is passed for both axes of a tensor that is taken for a square one.
+static bool is_told_by_strides(Check *check, const TriedLaunch *tried, const Leaves *extent) {
+    const LaunchSite *site = tried->launch->site;
+    const Source *source = site->kernel->module->source;
+    CheckedArguments given = arguments_read(check, source, site->launcher, site->call);
+    Leaves spoken = {0};
+    for (int i = 0; i < tried->launch->argument_count; i++) {
+        const CheckedArgument *argument = arguments_find(site->kernel, &given, i);
+        bool is_stride = argument && (node_is_null(argument->value) ||
+                                      text_contains(node_text(source, argument->value), "stride"));
+        if (!is_stride) leaves_add_argument(&spoken, tried->launch, i);
+        spoken.is_open = false;
+    }
+    for (int axis = 0; axis < tried->launch->grid_rank; axis++) {
+        leaves_add_grid(&spoken, tried->launch, axis);
+        spoken.is_open = false;
+    }
+    return !leaves_are_among(tried->launch, extent, &spoken);
+}
+
+/// Whether the access leaves its tensor as well where what is long there is short, and the other way round.
+static bool leaves_turned_one(Check *check, const TriedLaunch *tried, const Op *op) {
+    bool is_tall = tried->sizes == HOST_SIZES_TALL || tried->sizes == HOST_SIZES_EIGHTFOLD_TALL ||
+                   tried->sizes == HOST_SIZES_LONG_TALL;
+    bool keeps_blocks = has_blocks_of_its_own(check);
+    const HostPolicy policy = {.keep_blocks = keeps_blocks,
+                               .divide_blocks = !keeps_blocks,
+                               .sizes = is_tall ? HOST_SIZES_USUAL : HOST_SIZES_TALL};
+    TriedLaunch turned;
+    if (!try_launch(check, tried->launch->site, policy, FIRST_STEPS, &turned)) return true;
+    for (LIST_EACH(int, i, turned.trial->accesses)) {
+        const TrialAccess *access = &turned.trial->accesses.items[i];
+        if (access->outside && access->op->code == op->code &&
+            access->op->range.source == op->range.source &&
+            access->op->range.start == op->range.start)
+            return true;
+    }
+    return false;
+}
+
+static bool is_outside_by_sizes(Check *check, const TriedLaunch *tried, const TrialAccess *access,
+                                Leaves *extent) {
     if (!access->outside || access->buffer < 0) return false;
     for (int axis = 0; axis < PROGRAM_AXES; axis++)
         if (access->program[axis] && is_made_for_one_size(check, tried, axis)) return false;
@@ -197,6 +237,13 @@ static bool is_certainly_outside(Check *check, const TriedLaunch *tried, const T
     return (is_made ||
             (leaves_have_ranks(extent) && leaves_are_among(tried->launch, extent, &leaves))) &&
            leaves_are_apart(tried->launch, check->function, &leaves, extent);
+}
+
+static bool is_certainly_outside(Check *check, const TriedLaunch *tried, const TrialAccess *access,
+                                 Leaves *extent) {
+    return is_outside_by_sizes(check, tried, access, extent) &&
+           (!is_told_by_strides(check, tried, extent) ||
+            leaves_turned_one(check, tried, access->op));
 }
 
 static void relate_mask(Check *check, Diagnostic *said, const Op *access) {

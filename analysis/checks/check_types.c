@@ -470,14 +470,21 @@ void check_conditions(Check *check, Op *op) {
     if (!condition || condition->type.kind != TYPE_NUMBER || !check_is_tile(condition)) return;
     if (is_of_one_lane(check, op, condition)) return;
     const Op *place = op->code == OP_CONDITION ? op->parent->parent : op;
-    Range range = condition->range.source ? condition->range : place->range;
+    const Range whole = place->range, made = condition->range;
     const Source *own = check->kernel->definition->module->source;
-    if (range.source == own && condition->range.source)
+    const bool is_here = made.source && made.source == whole.source && made.start >= whole.start &&
+                         made.end <= whole.end;
+    if (is_here && made.source == own) {
         check_report_at(
-            check, DIAGNOSTIC_CONDITION_NOT_SCALAR, range,
+            check, DIAGNOSTIC_CONDITION_NOT_SCALAR, made,
             "this condition is a tile (%s): choose lane by lane with `tl.where`, or reduce it",
             type_text(check, condition));
-    else
-        check_report(check, DIAGNOSTIC_CONDITION_NOT_SCALAR, place, "the condition is a tile (%s)",
-                     type_text(check, condition));
+        return;
+    }
+    Diagnostic *said = check_report(
+        check, DIAGNOSTIC_CONDITION_NOT_SCALAR, place,
+        "the condition %s is a tile (%s): choose lane by lane with `tl.where`, or reduce it",
+        check_name(check, condition), type_text(check, condition));
+    if (made.source == own && said && said->range.source == own)
+        diagnostic_relate(check->diagnostics, said, made, "made here");
 }

@@ -9,6 +9,9 @@ int64_t choose_slices(SlicesRule rule, double programs, double others, double la
     if (others < 1) others = 1;
     double each = rule.each > 0 ? (double)rule.each : SLICES_EACH, most = (double)rule.most,
            room = floor((double)(1 << SLICES_ROOM) / largest);
+    if (each <= 1)
+        room = fmin(room, fmax(floor((double)(1 << SLICES_OWN_SUMS) / largest),
+                               floor(SLICES_OWN_PROGRAMS / others)));
     if (rule.is_busy)
         room = fmax(room, fmin(floor(SLICES_PROGRAMS / others),
                                floor((double)(1 << SLICES_BUSY_ROOM) / largest)));

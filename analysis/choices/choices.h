@@ -16,6 +16,9 @@
 #define SLICES_ROOM  24
 #define SLICES_BUSY_ROOM 28
 #define SLICES_PROGRAMS 2048
+/// Where each program may have sums of its own, few more than fill a GPU have them, unless all sums together are small.
+#define SLICES_OWN_SUMS 20
+#define SLICES_OWN_PROGRAMS 4096
 
 /// What the launcher says instead.
 typedef struct SlicesRule {

@@ -41,10 +41,30 @@ void diagnostic_relate(Diagnostics *sink, Diagnostic *diagnostic, Range range,
     diagnostic->related_count = count + 1;
 }
 
+/// The name that is written now in the place of one from before; others as they are.
+static Str present_name(Str name) {
+    static const struct {
+        const char *former;
+        DiagnosticId id;
+    } formers[] = {
+#define FORMER(former, id) {former, DIAGNOSTIC_##id},
+#include "analysis/diagnostics/diagnostics_former.def"
+#undef FORMER
+    };
+    for (size_t i = 0; i < sizeof formers / sizeof *formers; i++)
+        if (str_is(name, formers[i].former)) return str_from(diagnostic_rows[formers[i].id].name);
+    return name;
+}
+
 const DiagnosticRow *diagnostic_find(Str name) {
+    const Str present = present_name(name);
     for (int i = 0; i < DIAGNOSTIC_COUNT; i++)
-        if (str_is(name, diagnostic_rows[i].name)) return &diagnostic_rows[i];
+        if (str_is(present, diagnostic_rows[i].name)) return &diagnostic_rows[i];
     return NULL;
+}
+
+bool diagnostic_is_meant(const DiagnosticRow *row, Str name) {
+    return str_is(present_name(name), row->name) || str_is(name, row->family);
 }
 
 const char *diagnostic_suggest(Str name) {

@@ -40,6 +40,7 @@ typedef struct Diagnostic {
     int related_count;
     const char *once_a_file;  // of what has the same text here the first is said alone; or NULL
     bool rests_on_nothing;    // true whatever the function is called with
+    bool is_of_python;        // what any server for Python says, too
 } Diagnostic;
 
 typedef struct Diagnostics {
@@ -51,8 +52,10 @@ typedef struct Diagnostics {
 Diagnostic *diagnose(Diagnostics *sink, DiagnosticId id, Range range, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void diagnostic_relate(Diagnostics *sink, Diagnostic *diagnostic, Range range, const char *message);
-/// The row named `name`, or NULL.
+/// The row named `name`, or that was (diagnostics_former.def); NULL where there is none.
 const DiagnosticRow *diagnostic_find(Str name);
+/// Whether somebody who writes `name` means the row: by its name, by one that it had before, or by its family.
+bool diagnostic_is_meant(const DiagnosticRow *row, Str name);
 /// The nearest diagnostic or family name, or NULL.
 const char *diagnostic_suggest(Str name);
 

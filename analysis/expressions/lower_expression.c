@@ -214,9 +214,11 @@ static Entity lower_name(Lowering *lowering, SyntaxNode node) {
     bool may_be_dead = lowering->split_depth > 0 && map_get(&lowering->frame->slots, name);
     lowering->unassigned += may_be_dead;
     if (!may_be_dead && !frame_is_nested(lowering->frame) &&
-        !module_has_errors(lowering->frame->module))
-        lowering_report(lowering, DIAGNOSTIC_UNDEFINED_NAME, node, "`%.*s` is not defined here.",
-                        STR_ARGS(name));
+        !module_has_errors(lowering->frame->module)) {
+        Diagnostic *said = lowering_report(lowering, DIAGNOSTIC_UNDEFINED_NAME, node,
+                                           "`%.*s` is not defined here.", STR_ARGS(name));
+        if (said) said->is_of_python = true;
+    }
     Range former = lowering_at(lowering, node);
     const char *why = frame_is_nested(lowering->frame)
                           ? "belongs to the function around the kernel: pass it as an argument"

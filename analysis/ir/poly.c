@@ -13,32 +13,65 @@ static int monomial_compare(const Monomial *a, const Monomial *b) {
     return 0;
 }
 
-static const Poly *poly_from_terms(Arena *arena, const Monomial *terms, int count) {
-    Poly *poly = ARENA_NEW(arena, Poly);
-    poly->count = count;
-    poly->terms = terms;
+/// A polynomial of `count` terms that the caller fills in, in order.
+static Poly *poly_new(Arena *arena, int count, Monomial **terms) {
+    Poly *poly = arena_alloc(arena, sizeof(Poly) + sizeof(Monomial) * (size_t)count);
+    *terms = (Monomial *)(poly + 1);
+    *poly = (Poly){.count = count, .terms = *terms};
     return poly;
 }
 
+static const Poly *poly_from_terms(Arena *arena, const Monomial *terms, int count) {
+    Monomial *own;
+    Poly *poly = poly_new(arena, count, &own);
+    for (int i = 0; i < count; i++) own[i] = terms[i];
+    return poly;
+}
+
+/// The same polynomial, which shares the terms: who takes one term of many holds its Poly on the stack.
+static const Poly *poly_same(Arena *arena, const Poly *poly) {
+    Poly *same = ARENA_NEW(arena, Poly);
+    *same = *poly;
+    return same;
+}
+
+static const Poly zero = {0};
+static const Monomial one_term = {.coefficient = 1};
+static const Poly one = {.count = 1, .terms = &one_term};
+
 const Poly *poly_constant(Arena *arena, int64_t value) {
-    if (value == 0) return poly_from_terms(arena, NULL, 0);
-    Monomial *term = ARENA_NEW(arena, Monomial);
-    term->coefficient = value;
-    return poly_from_terms(arena, term, 1);
+    if (value == 0) return &zero;
+    if (value == 1) return &one;
+    return poly_from_terms(arena, &(Monomial){.coefficient = value}, 1);
 }
 
 const Poly *poly_atom(Arena *arena, Value *value) {
     Value **atoms = ARENA_NEW(arena, Value *);
     atoms[0] = value;
-    Monomial *term = ARENA_NEW(arena, Monomial);
-    *term = (Monomial){.coefficient = 1, .atom_count = 1, .atoms = atoms};
-    return poly_from_terms(arena, term, 1);
+    return poly_from_terms(arena, &(Monomial){.coefficient = 1, .atom_count = 1, .atoms = atoms},
+                           1);
+}
+
+const Poly *poly_copy(Arena *arena, const Poly *poly) {
+    if (!poly || poly == &zero || poly == &one) return poly;
+    Monomial *terms;
+    Poly *copy = poly_new(arena, poly->count, &terms);
+    for (int i = 0; i < poly->count; i++) {
+        const Monomial *term = &poly->terms[i];
+        Value **atoms = ARENA_ARRAY(arena, Value *, term->atom_count);
+        for (int k = 0; k < term->atom_count; k++) atoms[k] = term->atoms[k];
+        terms[i] = (Monomial){term->coefficient, term->atom_count, atoms};
+    }
+    return copy;
 }
 
 /// a + scale * b, by merging the two sorted lists.
 static const Poly *poly_add_scaled(Arena *arena, const Poly *a, const Poly *b, int64_t scale) {
     if (!a || !b || a->count + b->count > POLY_MAX_TERMS) return NULL;
-    Monomial *terms = ARENA_ARRAY(arena, Monomial, a->count + b->count);
+    if (b->count == 0) return poly_same(arena, a);
+    if (a->count == 0 && scale == 1) return poly_same(arena, b);
+    Monomial *terms;
+    Poly *sum = poly_new(arena, a->count + b->count, &terms);
     int count = 0;
     int i = 0;
     int j = 0;
@@ -56,7 +89,8 @@ static const Poly *poly_add_scaled(Arena *arena, const Poly *a, const Poly *b, i
         j += order >= 0;
         if (term.coefficient != 0) terms[count++] = term;
     }
-    return poly_from_terms(arena, terms, count);
+    sum->count = count;
+    return sum;
 }
 
 const Poly *poly_add(Arena *arena, const Poly *a, const Poly *b) {
@@ -72,6 +106,9 @@ static bool monomial_multiply(Arena *arena, const Monomial *a, const Monomial *b
     int count = a->atom_count + b->atom_count;
     if (count > POLY_MAX_ATOMS) return false;
     if (__builtin_mul_overflow(a->coefficient, b->coefficient, &product->coefficient)) return false;
+    product->atom_count = count;
+    product->atoms = a->atom_count ? a->atoms : b->atoms;
+    if (!a->atom_count || !b->atom_count) return true;
     Value **atoms = ARENA_ARRAY(arena, Value *, count);
     int i = 0;
     int j = 0;
@@ -80,25 +117,28 @@ static bool monomial_multiply(Arena *arena, const Monomial *a, const Monomial *b
             j == b->atom_count || (i < a->atom_count && a->atoms[i]->id <= b->atoms[j]->id);
         atoms[k] = from_a ? a->atoms[i++] : b->atoms[j++];
     }
-    product->atom_count = count;
     product->atoms = atoms;
     return true;
 }
 
-/// A term times a polynomial, brought into order again.
+/// A term that is not 0 times a polynomial. The order of terms is one of monomials: it stays when all are multiplied by the same.
 static const Poly *poly_multiply_term(Arena *arena, const Poly *poly, const Monomial *factor) {
-    const Poly *sum = poly_constant(arena, 0);
-    for (int i = 0; sum && i < poly->count; i++) {
-        Monomial *product = ARENA_NEW(arena, Monomial);
-        if (!monomial_multiply(arena, &poly->terms[i], factor, product)) return NULL;
-        sum = poly_add(arena, sum, poly_from_terms(arena, product, 1));
-    }
-    return sum;
+    Monomial *terms;
+    Poly *product = poly_new(arena, poly->count, &terms);
+    for (int i = 0; i < poly->count; i++)
+        if (!monomial_multiply(arena, &poly->terms[i], factor, &terms[i])) return NULL;
+    return product;
+}
+
+static bool poly_is_one(const Poly *poly) {
+    return poly->count == 1 && !poly->terms[0].atom_count && poly->terms[0].coefficient == 1;
 }
 
 const Poly *poly_multiply(Arena *arena, const Poly *a, const Poly *b) {
     if (!a || !b) return NULL;
-    const Poly *sum = poly_constant(arena, 0);
+    if (poly_is_one(b) || a->count == 0) return poly_same(arena, a);
+    if (poly_is_one(a) || b->count == 0) return poly_same(arena, b);
+    const Poly *sum = &zero;
     for (int i = 0; sum && i < b->count; i++)
         sum = poly_add(arena, sum, poly_multiply_term(arena, a, &b->terms[i]));
     return sum;
@@ -130,11 +170,11 @@ const Poly *poly_divide_exact(Arena *arena, const Poly *a, const Poly *b) {
     const Poly *quotient = poly_constant(arena, 0);
     const Poly *rest = a;
     for (int step = 0; rest && rest->count > 0; step++) {
-        Monomial *term = ARENA_NEW(arena, Monomial);
-        if (step > POLY_MAX_TERMS || !monomial_divide(arena, &rest->terms[0], &b->terms[0], term))
+        Monomial term = {0};
+        if (step > POLY_MAX_TERMS || !monomial_divide(arena, &rest->terms[0], &b->terms[0], &term))
             return NULL;
-        quotient = poly_add(arena, quotient, poly_from_terms(arena, term, 1));
-        rest = poly_subtract(arena, rest, poly_multiply_term(arena, b, term));
+        quotient = poly_add(arena, quotient, poly_from_terms(arena, &term, 1));
+        rest = poly_subtract(arena, rest, poly_multiply_term(arena, b, &term));
     }
     return rest ? quotient : NULL;
 }
@@ -174,20 +214,26 @@ bool poly_mentions(const Poly *poly, const Value *atom) {
 bool poly_split(Arena *arena, const Poly *poly, Value *atom, const Poly **quotient,
                 const Poly **rest) {
     if (!poly) return false;
-    const Poly *with = poly_constant(arena, 0);
-    const Poly *without = poly_constant(arena, 0);
-    Monomial divisor = *poly_atom(arena, atom)->terms;
+    int with_count = 0;
     for (int i = 0; i < poly->count; i++) {
         int power = monomial_power(&poly->terms[i], atom);
         if (power > 1) return false;
-        Monomial *term = ARENA_NEW(arena, Monomial);
-        *term = poly->terms[i];
-        if (power == 1 && !monomial_divide(arena, &poly->terms[i], &divisor, term)) return false;
-        const Poly **part = power == 1 ? &with : &without;
-        *part = poly_add(arena, *part, poly_from_terms(arena, term, 1));
+        with_count += power;
     }
-    *quotient = with;
-    *rest = without;
+    *quotient = &zero;
+    *rest = poly_same(arena, poly);
+    if (!with_count) return true;
+    // what is left of both keeps its order
+    Monomial *with, *without;
+    *quotient = poly_new(arena, with_count, &with);
+    *rest = poly_new(arena, poly->count - with_count, &without);
+    const Monomial divisor = {.coefficient = 1, .atom_count = 1, .atoms = &atom};
+    for (int i = 0; i < poly->count; i++) {
+        if (!monomial_power(&poly->terms[i], atom))
+            *without++ = poly->terms[i];
+        else if (!monomial_divide(arena, &poly->terms[i], &divisor, with++))
+            return false;
+    }
     return true;
 }
 

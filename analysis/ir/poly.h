@@ -22,6 +22,8 @@ typedef struct Poly {
 
 const Poly *poly_constant(Arena *arena, int64_t value);
 const Poly *poly_atom(Arena *arena, Value *value);
+/// The same in memory of its own: nothing of it is in the arena that `poly` was made in. NULL for NULL.
+const Poly *poly_copy(Arena *arena, const Poly *poly);
 const Poly *poly_add(Arena *arena, const Poly *a, const Poly *b);
 const Poly *poly_subtract(Arena *arena, const Poly *a, const Poly *b);
 const Poly *poly_multiply(Arena *arena, const Poly *a, const Poly *b);

@@ -1,5 +1,6 @@
 // What loops and masks leave of a total: one iteration alone, one element too many, a quotient that counts lanes that are masked.
 #include "analysis/addresses/affine.h"
+#include "analysis/addresses/guards.h"
 #include "analysis/build/build.h"
 #include "analysis/checks/check.h"
 
@@ -144,7 +145,8 @@ static bool is_masked_along(Check *check, const Value *value, int axis, int dept
             return false;
         const Value *bound = check_strip(compared->operands[1]);
         Affine index = affine_by(check->former, compared->operands[0]);
-        return only_lane(&index) && bound && !bound->constant && !bound->type.is_constexpr;
+        return only_lane(&index) && bound && !bound->constant && !bound->type.is_constexpr &&
+               !guard_always_holds(check->arena, compared);
     }
     bool passes = check_is_stripped(op) || op_rows[op->code].shape == SHAPE_BROADCAST;
     for (int i = 0; passes && i < op->operand_count; i++)

@@ -324,7 +324,8 @@ void launch_note_chosen(Arena *arena, const HostLaunch *launch, Function *functi
         value->may_be_zero = value->may_be_zero || zero == HOST_ZERO_PRESENT;
         if (zero == HOST_ZERO_ABSENT && given && given->kind == HOST_CONSTANT) continue;
         bool is_free = host_argument_is_chosen(&launch->arguments[p]) &&
-                       !mentions_any(&sizes, given) && !is_extent_of_grid(launch, given);
+                       !mentions_any(&sizes, given) && !is_extent_of_grid(launch, given) &&
+                       !callers_ask_tensors(launch, given);
         value->is_chosen = value->is_chosen || is_free || may_be_too_small(arena, launch, p) ||
                            is_step_of_units(arena, launch, p, function);
     }

@@ -182,3 +182,132 @@ int host_argument_stride_axis(const HostLaunch *launch, int parameter, int tenso
     }
     return axis >= 0 && axis < value->tensor->rank ? axis : -1;
 }
+
+/* ---- what callers of the launcher pass ---- */
+
+typedef struct TensorCallers {
+    const Module *module;
+    const FunctionDefinition *called;
+    int parameter;
+    SyntaxNode list;  // of the arguments of the call that is looked at
+    int calls, asked;
+} TensorCallers;
+
+static Str text_of(const TensorCallers *callers, SyntaxNode node) {
+    return node_text(callers->module->source, node);
+}
+
+static bool is_attribute(const TensorCallers *callers, SyntaxNode node, const char *name) {
+    return !node_is_null(node) && node_kind(node) == SYNTAX_ATTRIBUTE &&
+           str_is(text_of(callers, node_field(node, "attribute")), name);
+}
+
+/// Whether a call passes this very expression.
+static bool is_passed(const TensorCallers *callers, SyntaxNode tensor) {
+    for (uint32_t i = 0; i < node_child_count(callers->list); i++) {
+        SyntaxNode child = node_child(callers->list, i);
+        if (node_kind(child) == SYNTAX_KEYWORD_ARGUMENT) child = node_field(child, "value");
+        if (str_equal(text_of(callers, child), text_of(callers, tensor))) return true;
+    }
+    return false;
+}
+
+/// `x.shape[1]`, `x.size(1)`, and `x.stride(0)`: that of an inner axis may be 1.
+static bool is_of_tensor(const TensorCallers *callers, SyntaxNode node) {
+    if (node_is_null(node)) return false;
+    if (node_kind(node) == SYNTAX_SUBSCRIPT) {
+        SyntaxNode all = node_field(node, "value");
+        return is_attribute(callers, all, "shape") && is_passed(callers, node_field(all, "object"));
+    }
+    if (node_kind(node) != SYNTAX_CALL) return false;
+    SyntaxNode method = node_field(node, "function"), list = node_field(node, "arguments");
+    bool is_size = is_attribute(callers, method, "size"),
+         is_stride = is_attribute(callers, method, "stride");
+    if ((!is_size && !is_stride) || node_is_null(list) || node_child_count(list) != 1) return false;
+    return (is_size || str_is(text_of(callers, node_child(list, 0)), "0")) &&
+           is_passed(callers, node_field(method, "object"));
+}
+
+typedef struct NumberBindings {
+    const TensorCallers *callers;
+    SyntaxNode function;  // nested functions have names of their own
+    Str name;
+    int count, asked;
+} NumberBindings;
+
+static bool is_among(const NumberBindings *bindings, SyntaxNode tuple) {
+    for (uint32_t i = 0; i < node_child_count(tuple); i++)
+        if (str_equal(text_of(bindings->callers, node_child(tuple, i)), bindings->name))
+            return true;
+    return false;
+}
+
+static bool visit_binding(void *context, SyntaxNode node) {
+    NumberBindings *bindings = context;
+    SyntaxKind kind = node_kind(node);
+    if (kind == SYNTAX_FUNCTION && !node_same(node, bindings->function)) return false;
+    SyntaxNode left = node_field(node, "left");
+    if (node_is_null(left)) return true;
+    const TensorCallers *callers = bindings->callers;
+    SyntaxNode right = node_field(node, "right");
+    bool is_whole = str_equal(text_of(callers, left), bindings->name);
+    if (!is_whole && !is_among(bindings, left)) return true;
+    bool is_asked = is_whole ? is_of_tensor(callers, right)
+                             : is_attribute(callers, right, "shape") &&
+                                   is_passed(callers, node_field(right, "object"));
+    bindings->count++;
+    bindings->asked += kind == SYNTAX_ASSIGNMENT && is_asked;
+    return true;
+}
+
+/// Whether what a call passes is a number of a tensor that it passes as well, or a name of one.
+static bool is_asked(const TensorCallers *callers, SyntaxNode node) {
+    if (is_of_tensor(callers, node)) return true;
+    if (node_is_null(node) || node_kind(node) != SYNTAX_IDENTIFIER) return false;
+    SyntaxNode function = node;
+    while (!node_is_null(function) && node_kind(function) != SYNTAX_FUNCTION)
+        function = node_parent(function);
+    if (node_is_null(function)) return false;
+    NumberBindings bindings = {
+        .callers = callers, .function = function, .name = text_of(callers, node)};
+    syntax_walk(function, visit_binding, &bindings);
+    return bindings.count > 0 && bindings.asked == bindings.count;
+}
+
+static SyntaxNode passed_for(const TensorCallers *callers, SyntaxNode list) {
+    int position = 0;
+    for (uint32_t i = 0; i < node_child_count(list); i++) {
+        SyntaxNode child = node_child(list, i);
+        if (node_kind(child) == SYNTAX_COMMENT) continue;
+        if (node_kind(child) == SYNTAX_KEYWORD_ARGUMENT) {
+            if (str_equal(text_of(callers, node_field(child, "name")),
+                          callers->called->parameters[callers->parameter].name))
+                return node_field(child, "value");
+        } else if (position++ == callers->parameter) {
+            return child;
+        }
+    }
+    return (SyntaxNode){0};
+}
+
+static bool visit_call(void *context, SyntaxNode node) {
+    TensorCallers *callers = context;
+    if (node_kind(node) != SYNTAX_CALL) return true;
+    SyntaxNode function = node_field(node, "function");
+    if (!str_equal(text_of(callers, function), callers->called->name)) return true;
+    callers->calls++;
+    callers->list = node_field(node, "arguments");
+    callers->asked += is_asked(callers, passed_for(callers, callers->list));
+    return true;
+}
+
+bool callers_ask_tensors(const HostLaunch *launch, const HostValue *value) {
+    const FunctionDefinition *launcher = launch->site->launcher;
+    if (!launcher || !value || value->kind != HOST_INPUT) return false;
+    TensorCallers callers = {.module = launcher->module, .called = launcher, .parameter = -1};
+    for (int i = 0; i < launcher->parameter_count; i++)
+        if (str_is(launcher->parameters[i].name, value->input->name)) callers.parameter = i;
+    if (callers.parameter < 0) return false;
+    syntax_walk(syntax_root(launcher->module->tree), visit_call, &callers);
+    return callers.calls > 0 && callers.asked == callers.calls;
+}

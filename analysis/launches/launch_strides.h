@@ -13,4 +13,8 @@ HostZero host_argument_zero(const HostLaunch *launch, int parameter);
 /// `y, ..., y.stride(0)` or `y, ..., *y.stride()`. -1: none, or not known.
 int host_argument_stride_axis(const HostLaunch *launch, int parameter, int tensor);
 
+/// Whether a launch's value is a parameter of its launcher for which each call of that function in its file passes what it has asked a
+/// tensor for that it passes as well: `x.stride(0)`, `x.shape[1]`, or a name of such a number. False where nobody calls it there.
+bool callers_ask_tensors(const HostLaunch *launch, const HostValue *value);
+
 #endif

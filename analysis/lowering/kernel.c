@@ -1,6 +1,8 @@
 // What is asked of a lowered kernel as a whole.
 #include "analysis/lowering/kernel.h"
 
+#include <string.h>
+
 #include "analysis/ir/ir.h"
 
 typedef struct EntrySearch {
@@ -31,11 +33,27 @@ static bool visit_entry(void *context, Op *op) {
     return true;
 }
 
+/// Whether a line `# tad: n=70, x_ptr=f32[n], grid=(3,)` above it says how it is launched.
+static bool is_launched_by_comment(const FunctionDefinition *definition) {
+    Str rest = definition->comment;
+    while (rest.size) {
+        const char *end = memchr(rest.data, '\n', rest.size);
+        Str line = {rest.data, end ? (size_t)(end - rest.data) : rest.size};
+        rest = (Str){rest.data + line.size + (end != NULL), rest.size - line.size - (end != NULL)};
+        while (line.size && (*line.data == '#' || *line.data == ' '))
+            line = (Str){line.data + 1, line.size - 1};
+        if (str_starts(line, "tad:") && str_contains(line, STR("grid="))) return true;
+    }
+    return false;
+}
+
 bool kernel_is_entry(const Kernel *kernel) {
     const FunctionDefinition *definition = kernel->definition;
     if (!definition || !kernel->function || kernel->is_helper || definition->returns_value)
         return false;
-    if (definition->is_autotuned || definition->has_heuristics) return true;
+    if (definition->is_autotuned || definition->has_heuristics ||
+        is_launched_by_comment(definition))
+        return true;
     for (LIST_EACH(int, i, definition->module->launches))
         if (definition->module->launches.items[i].kernel == definition) return true;
     EntrySearch search = {.function = kernel->function};

@@ -459,7 +459,8 @@ static bool visit_error(void *context, SyntaxNode node) {
             range.end = range.start + (uint32_t)i;
             break;
         }
-    diagnose(search->diagnostics, DIAGNOSTIC_SYNTAX_ERROR, range, "This is not valid Python.");
+    diagnose(search->diagnostics, DIAGNOSTIC_SYNTAX_ERROR, range, "This is not valid Python.")
+        ->is_of_python = true;
     return false;
 }
 

@@ -550,14 +550,32 @@ static int flags_of_name(Str dotted) {
     return flags;
 }
 
+/// Whether the text names Triton, or something of its language (`tl.load`).
+static bool speaks_of_triton(const Module *module) {
+    Str text = module->source->text;
+    if (text_contains(text, "triton")) return true;
+    for (size_t i = 0; i + 3 <= text.size; i++) {
+        bool begins = !i || !(byte_is_word(text.data[i - 1]) || text.data[i - 1] == '.');
+        if (begins && memcmp(text.data + i, "tl.", 3) == 0) return true;
+    }
+    return false;
+}
+
+/// What a name alone suggests. A `jit` of which no more is known is another compiler's in a file that never speaks of Triton.
+static int flags_of_guess(const Module *module, Str name) {
+    int flags = flags_of_name(name);
+    return flags && !is_ours(name) && !speaks_of_triton(module) ? 0 : flags;
+}
+
 bool scope_marks_builtin(const FunctionDefinition *decorator) {
     Str text = node_text(decorator->module->source, decorator->node);
     return text_contains(text, "__triton_builtin__") || text_contains(text, "TRITON_BUILTIN");
 }
 
-static int flags_of_entry(Arena *arena, ScopeEntry entry, Str spelled, int depth) {
+static int flags_of_entry(Arena *arena, const Module *module, ScopeEntry entry, Str spelled,
+                          int depth) {
     switch (entry.kind) {
-    case SCOPE_EXTERNAL: return flags_of_name(entry.dotted);
+    case SCOPE_EXTERNAL: return flags_of_guess(module, entry.dotted);
     case SCOPE_FUNCTION: {
         const FunctionDefinition *function = entry.function;
         if (function->is_jit || scope_marks_builtin(function) || is_of_another(function->module))
@@ -567,8 +585,8 @@ static int flags_of_entry(Arena *arena, ScopeEntry entry, Str spelled, int depth
     }
     case SCOPE_ASSIGNED: return module_wrapper_flags(arena, entry.module, entry.node, depth + 1);
     case SCOPE_CLASS: return flags_of_text(node_text(entry.module->source, entry.node));
-    case SCOPE_OPAQUE: return flags_of_name(entry.dotted.size ? entry.dotted : spelled);
-    default: return flags_of_name(spelled);
+    case SCOPE_OPAQUE: return flags_of_guess(module, entry.dotted.size ? entry.dotted : spelled);
+    default: return flags_of_guess(module, spelled);
     }
 }
 
@@ -577,7 +595,7 @@ int module_wrapper_flags(Arena *arena, const Module *module, SyntaxNode node, in
     switch (node_kind(node)) {
     case SYNTAX_IDENTIFIER:
     case SYNTAX_ATTRIBUTE:
-        return flags_of_entry(arena, scope_of_expression(arena, module, node),
+        return flags_of_entry(arena, module, scope_of_expression(arena, module, node),
                               node_text(module->source, node), depth);
     case SYNTAX_CALL: {
         int flags = module_wrapper_flags(arena, module, node_field(node, "function"), depth + 1);

@@ -313,7 +313,8 @@ static bool visit_roles(void *context, Op *op) {
             role_add(roles, op->operands[i], role & (ROLE_POINTER | ROLES_OF_NUMBERS));
         return true;
     case OP_DOT:  // of integers where the result is one
-        for (int i = 0; i < 2; i++) role_add(roles, op->operands[i], role & ROLE_INT);
+        for (int i = 0; i < 2; i++)
+            role_add(roles, op->operands[i], role & ROLE_INT ? ROLE_INT : ROLE_KEPT);
         return true;
     case OP_SUM:
     case OP_MAX:

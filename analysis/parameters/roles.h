@@ -16,9 +16,10 @@ enum {
         128,  // an operand of `%`: an integer, unless something else says that it is a float
     ROLE_WHOLE =
         256,  // compared with an integer: an integer, unless arithmetic says that it is a float
-    ROLE_REAL = 512,   // met a float in arithmetic, was not only cast to one
-    ROLE_CUT = 1024,   // cast to an integer: is one where the passes find nothing else
-    ROLE_KEPT = 2048,  // stored among floats: is one where the passes find nothing else
+    ROLE_REAL = 512,  // met a float in arithmetic, was not only cast to one
+    ROLE_CUT = 1024,  // cast to an integer: is one where the passes find nothing else
+    ROLE_KEPT =
+        2048,  // stored among floats, or a factor of a matrix product: is one where the passes find nothing else
     ROLES_OF_NUMBERS = ROLE_INT | ROLE_FLOAT | ROLE_WHOLE | ROLE_REAL | ROLE_CUT | ROLE_KEPT,
 };
 

@@ -307,12 +307,26 @@ static void declare(Lowering *lowering, SyntaxNode node) {
                  lowering_opaque(lowering, "what another tool makes of an annotation"));
 }
 
+/// `a =` and the next line, which the grammar takes for its value: Python does not.
+static bool lacks_value(Lowering *lowering, SyntaxNode node) {
+    const Source *source = lowering->frame->module->source;
+    Range left = node_range(source, node_field(node, "left"));
+    Range right = node_range(source, node_field(node, "right"));
+    if (right.start <= left.end) return false;
+    Str between = {source->text.data + left.end, right.start - left.end};
+    return text_contains(between, "\n") && !text_contains(between, "\\");
+}
+
 /// `a = b = 1`, and a constexpr that is defined once more.
 static void report_assignment(Lowering *lowering, SyntaxNode node, bool is_chain) {
     SyntaxNode target = node_field(node, "left");
-    if (is_chain)
+    if (is_chain && lacks_value(lowering, node)) {
+        Diagnostic *said = lowering_report(lowering, DIAGNOSTIC_SYNTAX_ERROR, target,
+                                           "this is not valid Python: `=` has no value");
+        if (said) said->is_of_python = true;
+    } else if (is_chain && !module_has_errors(lowering->frame->module))
         lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, node,
-                        "Triton cannot assign to two names at once.");
+                        "Triton cannot assign to two names at once: write an assignment for each.");
     SyntaxNode type = node_field(node, "type");
     if (node_is_null(type) || node_kind(target) != SYNTAX_IDENTIFIER) return;
     if (!str_ends(lowering_text(lowering, type), "constexpr") || lowering->frame->loops > 0) return;

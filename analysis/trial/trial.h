@@ -8,7 +8,8 @@
 /// What one operation did to memory, over all programs that were run.
 typedef struct TrialAccess {
     const Op *op;
-    int buffer;          // of the launch; -1: not known
+    int buffer;          // of the launch; -1: not known, or not always the same one
+    bool is_of_several;  // programs, or iterations, touch different buffers
     bool is_open;        // in some program its place or its mask is not known
     unsigned bounded;    // a bit for each axis of the tile that the mask has, too
     unsigned wide;       // a bit for each axis of more than one lane

@@ -182,7 +182,8 @@ static void touch_elements(TrialState *state, TrialAccess *access, const TrialTi
         if (element >= 0 && element < buffer->numel) {
             access->inside++;
             if (stores) store_element(state, buffer, element);
-            if (access->op->code == OP_LOAD) note_read(state, access, buffer, element);
+            if (access->op->code == OP_LOAD && !access->is_of_several)
+                note_read(state, access, buffer, element);
         } else if (!access->outside++) {
             access->element = element;
             memcpy(access->program, state->program, sizeof access->program);
@@ -199,8 +200,10 @@ void trial_touch(TrialState *state, const Op *op) {
         pointer = &places;
         mask = &within;
     }
-    if (pointer->kind == TRIAL_POINTER || pointer->kind == TRIAL_BLOCK)
-        access->buffer = pointer->buffer;
+    if (pointer->kind == TRIAL_POINTER || pointer->kind == TRIAL_BLOCK) {
+        access->is_of_several |= access->buffer >= 0 && access->buffer != pointer->buffer;
+        access->buffer = access->is_of_several ? -1 : pointer->buffer;
+    }
     bool is_known = pointer->kind == TRIAL_POINTER && pointer->data && (!mask || mask->data);
     const double *lanes = NULL;
     TrialTile whole = is_known ? *pointer : (TrialTile){0};

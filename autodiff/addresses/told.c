@@ -13,38 +13,15 @@
 #include "autodiff/addresses/like_store.h"
 #include "autodiff/addresses/limits.h"
 #include "autodiff/addresses/place.h"
+#include "autodiff/addresses/told_rows.h"
 #include "autodiff/rewrite/rewrite.h"
-
-/// An address by its rows.
-typedef struct Rows {
-    Access access;
-    int lane;  // along which rows follow each other; -1: the tile has one row
-    const Poly *weight, *index, *rest;
-} Rows;
-
-typedef LIST(Value *) Atoms;
-
-typedef struct RowSearch {
-    Arena *arena;
-    const Function *function;
-    Op *op;
-    Access access;  // of `op`
-    Limits limits;  // that hold where `op` touches an element
-    Rows own;
-    Atoms digits;  // of `own.rest`: what differs between programs, but for variables of loops
-    Rows stored;   // of the store that is looked at
-    Atoms first;   // variables of loops around it, of which the first iteration is looked at
-    const Poly
-        *within;  // of one row that a tile of the store has: which of its rows that is; else NULL
-    const AlikePrograms *alike;
-} RowSearch;
 
 /* ---- limits ---- */
 
 static const Poly *zero(Arena *arena) { return poly_constant(arena, 0); }
 
 /// What holds where the access touches an element, as far as it is understood.
-static void find_limits(RowSearch *search) {
+void row_limits_find(RowSearch *search) {
     int axes[TYPE_MAX_RANK] = {0};
     limits_of_mask(search->arena, &search->access, &search->limits);
     for (const Region *region = search->op->parent; region && region->parent;
@@ -58,8 +35,7 @@ static void find_limits(RowSearch *search) {
 /* ---- rows ---- */
 
 /// Splits an address into the multiples of a weight and the rest. False where its rows are the same in all programs.
-static bool split_rows(Arena *arena, const Access *access, int lane, const Poly *weight,
-                       Rows *rows) {
+bool rows_split(Arena *arena, const Access *access, int lane, const Poly *weight, Rows *rows) {
     bool is_size = weight->count == 1 && weight->terms[0].coefficient > 0;
     if (!is_size || !poly_is_fixed(arena, weight)) return false;
     *rows = (Rows){*access, lane, weight, zero(arena), zero(arena)};
@@ -297,6 +273,23 @@ static bool is_tried(const LowerNumbers *lower, const Poly *poly) {
     return lower->tried.count == MOST_LOWER;
 }
 
+static bool lower_is_at_least_one(LowerNumbers *lower, const Poly *poly);
+
+/// Whether `factor * atom + rest` is, where the atom is a minimum: with either side in its place.
+static bool lower_of_minimum_is_size(LowerNumbers *lower, const Value *atom, const Poly *factor,
+                                     const Poly *rest) {
+    Arena *arena = lower->search->arena;
+    if (!atom->op || atom->op->code != OP_MINIMUM) return false;
+    for (int side = 0; side < 2; side++) {
+        Affine form = affine_of(arena, atom->op->operands[side]);
+        if (!form.known || form.rank || form.wrapped ||
+            !lower_is_at_least_one(lower,
+                                   poly_add(arena, rest, poly_multiply(arena, factor, form.base))))
+            return false;
+    }
+    return true;
+}
+
 /// Whether a number is at least 1 where `op` is reached: with variables of loops around it at the end of their range where it is least, and
 /// `a` for `min(a, b)` that is taken away.
 static bool lower_is_at_least_one(LowerNumbers *lower, const Poly *poly) {
@@ -336,6 +329,9 @@ static bool lower_is_at_least_one(LowerNumbers *lower, const Poly *poly) {
                     if (least.known && !least.rank && !least.wrapped) ends[side] = least.base;
                 }
             }
+            if (grows && search->takes_minima &&
+                lower_of_minimum_is_size(lower, atom, factor, rest))
+                return true;
             for (int k = 0; k < 2; k++) {
                 const Poly *less =
                     ends[k] ? poly_add(arena, rest, poly_multiply(arena, factor, ends[k])) : NULL;
@@ -345,7 +341,7 @@ static bool lower_is_at_least_one(LowerNumbers *lower, const Poly *poly) {
     return false;
 }
 
-static bool is_at_least_one(const RowSearch *search, const Poly *poly) {
+bool row_number_is_size(const RowSearch *search, const Poly *poly) {
     LowerNumbers lower = {.search = search};
     return lower_is_at_least_one(&lower, poly);
 }
@@ -355,7 +351,7 @@ static bool limit_holds_within(const RowSearch *search, const Limit *limit) {
     Arena *arena = search->arena;
     const Poly *base = at_first(search, limit->base);
     const Poly *step = limit->lane[search->stored.lane];
-    return base && is_at_least_one(
+    return base && row_number_is_size(
                        search, poly_add(arena, base, poly_multiply(arena, step, search->within)));
 }
 
@@ -387,8 +383,8 @@ static bool stores_rows(const RowSearch *search) {
         if (!limit_holds(search, &limits.items[i])) return false;
     if (search->within) {
         const Poly *one = poly_constant(search->arena, 1), *rows = rows_of_tile(&search->stored);
-        return rows && is_at_least_one(search, poly_add(search->arena, search->within, one)) &&
-               is_at_least_one(search, poly_subtract(search->arena, rows, search->within));
+        return rows && row_number_is_size(search, poly_add(search->arena, search->within, one)) &&
+               row_number_is_size(search, poly_subtract(search->arena, rows, search->within));
     }
     return search->own.lane < 0 ||
            poly_equal(rows_of_tile(&search->own), rows_of_tile(&search->stored));
@@ -436,22 +432,20 @@ static bool is_told_by(RowSearch *search, Op *store) {
 
 /* ---- ways to split an address ---- */
 
-typedef LIST(Rows) Splits;
-
-static void list_splits(Arena *arena, const Access *access, Splits *splits) {
+void rows_list_splits(Arena *arena, const Access *access, Splits *splits) {
     const Poly *base = access->offset.base;
     Rows rows;
     if (!access->parameter || !access->offset.known || access->offset.wrapped) return;
     for (int i = 0; i < access->offset.rank; i++)
         if (!poly_is_zero(access->offset.lane[i]) &&
-            split_rows(arena, access, i, access->offset.lane[i], &rows))
+            rows_split(arena, access, i, access->offset.lane[i], &rows))
             LIST_PUSH(arena, splits, rows);
     for (int t = 0; t < base->count; t++)
         for (int a = 0; a < base->terms[t].atom_count; a++) {
             const Poly *weight, *rest;
             Value *atom = base->terms[t].atoms[a];
             if (varies(arena, atom) && poly_split(arena, base, atom, &weight, &rest) &&
-                split_rows(arena, access, -1, weight, &rows))
+                rows_split(arena, access, -1, weight, &rows))
                 LIST_PUSH(arena, splits, rows);
         }
 }
@@ -463,7 +457,7 @@ static bool is_number_of_launch(const Value *value) {
 }
 
 /// Lists what differs between programs in the rest of the address. False where that is no number of the launch, or moves lanes.
-static bool find_digits(RowSearch *search) {
+bool row_digits_find(RowSearch *search) {
     Atoms varying = {0};
     search->digits = (Atoms){0};
     list_varying(search->arena, search->own.rest, &varying);
@@ -507,17 +501,18 @@ typedef struct UpstreamSearch {
 
 static UpstreamSearch upstream_search(RowSearch *search, const Map *stored) {
     UpstreamSearch stores = {.search = search, .stored = stored};
-    list_splits(search->arena, &search->access, &stores.own);
+    rows_list_splits(search->arena, &search->access, &stores.own);
     stores.own_tell = ARENA_ARRAY(search->arena, Tells, stores.own.count + 1);
     return stores;
 }
+
+bool rows_tell(RowSearch *search) { return !rows_are_crossed(search) && address_tells(search); }
 
 /// Whether the address tells programs apart by the rows that it is split in now, `own` of them.
 static bool own_rows_tell(const UpstreamSearch *stores, int own) {
     RowSearch *search = stores->search;
     Tells *tells = &stores->own_tell[own];
-    if (*tells == TELLS_UNKNOWN)
-        *tells = !rows_are_crossed(search) && address_tells(search) ? TELLS_YES : TELLS_NO;
+    if (*tells == TELLS_UNKNOWN) *tells = rows_tell(search) ? TELLS_YES : TELLS_NO;
     return *tells == TELLS_YES;
 }
 
@@ -527,7 +522,7 @@ static bool visit_store(void *context, Op *op) {
     if (!map_has_pointer(stores->stored, op)) return true;
     Access access = access_of(search->arena, op);
     Splits splits = {0};
-    list_splits(search->arena, &access, &splits);
+    rows_list_splits(search->arena, &access, &splits);
     for (int i = 0; i < stores->own.count && !stores->found; i++) {
         search->own = stores->own.items[i];
         Splits like = {0};
@@ -535,7 +530,7 @@ static bool visit_store(void *context, Op *op) {
             Rows rows = splits.items[k];
             if (take_rows(search, &rows)) LIST_PUSH(search->arena, &like, rows);
         }
-        if (!like.count || !find_digits(search) || !own_rows_tell(stores, i)) continue;
+        if (!like.count || !row_digits_find(search) || !own_rows_tell(stores, i)) continue;
         for (int k = 0; k < like.count && !stores->found; k++) {
             search->stored = like.items[k];
             if (is_told_by(search, op)) stores->found = op;
@@ -581,12 +576,12 @@ static bool visit_telling(void *context, Op *op) {
     if (!map_has_pointer(tellings->stores.stored, op)) return true;
     Access access = access_of(search->arena, op);
     Splits splits = {0};
-    list_splits(search->arena, &access, &splits);
+    rows_list_splits(search->arena, &access, &splits);
     for (int i = 0; i < tellings->stores.own.count; i++)
         for (LIST_EACH(int, k, splits)) {
             search->own = tellings->stores.own.items[i];
             search->stored = splits.items[k];
-            if (!take_rows(search, &search->stored) || !find_digits(search) ||
+            if (!take_rows(search, &search->stored) || !row_digits_find(search) ||
                 !own_rows_tell(&tellings->stores, i) || !is_told_by(search, op))
                 continue;
             Telling telling = {op, search->own.weight, rest_without_loops(search),
@@ -603,7 +598,7 @@ Tellings *tellings_find(Arena *arena, const Function *function, const Map *store
     TellingSearch tellings = {.stores = upstream_search(search, stored),
                               .found = ARENA_NEW(arena, Tellings)};
     if (!tellings.stores.own.count) return tellings.found;
-    find_limits(search);
+    row_limits_find(search);
     region_walk(function->body, visit_telling, &tellings);
     return tellings.found;
 }
@@ -630,7 +625,7 @@ const Op *told_by_store(Arena *arena, const Function *function, const Map *store
     if (!access_is_alike(arena, function, op, alike)) return NULL;
     UpstreamSearch stores = upstream_search(&search, stored);
     if (!stores.own.count) return NULL;
-    find_limits(&search);
+    row_limits_find(&search);
     region_walk(function->body, visit_store, &stores);
     return stores.found;
 }

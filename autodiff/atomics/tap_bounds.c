@@ -35,8 +35,42 @@ static bool is_positive(const Taps *taps, const TapRead *read, const Value *atom
     return search.is_divisor || launches_pass_positive(taps->state, atom);
 }
 
+static bool is_at_least_zero(const Taps *taps, const TapRead *read, const Poly *number);
+
+/// `whole // 2`, or by more: a number from 0 on that is below what is divided, or 0 as that is. NULL: the polynomial has no such number.
+static Value *half_in(const Poly *number, Value **whole) {
+    int64_t by;
+    for (int t = 0; t < number->count; t++)
+        for (int i = 0; i < number->terms[t].atom_count; i++) {
+            Value *atom = number->terms[t].atoms[i];
+            const Op *op = atom->op;
+            if (!op || op->code != OP_FLOORDIV || !value_is_int(op->operands[1], &by) || by < 2)
+                continue;
+            *whole = op->operands[0];
+            return atom;
+        }
+    return NULL;
+}
+
+/// The same of a number that grows by equal steps, or falls, with a half: it is 0 or more for the least and for the largest of these.
+static bool is_at_least_zero_for_halves(const Taps *taps, const TapRead *read, const Poly *number,
+                                        Value *half, const Poly *whole) {
+    const Poly *slope, *rest, *zero = poly_constant(taps->arena, 0);
+    const Poly *below = poly_subtract(taps->arena, whole, poly_constant(taps->arena, 1));
+    const Poly *most = is_at_least_zero(taps, read, below) ? below : whole;
+    return poly_split(taps->arena, number, half, &slope, &rest) && !poly_mentions(whole, half) &&
+           is_at_least_zero(taps, read, most) &&
+           is_at_least_zero(taps, read, poly_substitute(taps->arena, number, half, zero)) &&
+           is_at_least_zero(taps, read, poly_substitute(taps->arena, number, half, most));
+}
+
 static bool is_at_least_zero(const Taps *taps, const TapRead *read, const Poly *number) {
+    Value *whole;
+    Value *half = half_in(number, &whole);
     if (poly_is_zero(number)) return true;
+    if (half)
+        return is_at_least_zero_for_halves(taps, read, number, half,
+                                           value_poly(taps->arena, whole));
     for (int t = 0; t < number->count; t++)
         for (int i = 0; i < number->terms[t].atom_count; i++)
             if (!is_positive(taps, read, number->terms[t].atoms[i])) return false;

@@ -19,12 +19,21 @@ static const char *flag_text(Arena *arena, const Function *primal, const Value *
     case OP_IS_NONE:
         if (op->operands[0]->op || op->operands[0]->region != primal->body) return NULL;
         return arena_printf(arena, "%s is None", primal->parameters[op->operands[0]->index].name);
+    case OP_LOGICAL_AND:
+    case OP_LOGICAL_OR:
+        a = flag_text(arena, primal, op->operands[0], depth + 1);
+        b = flag_text(arena, primal, op->operands[1], depth + 1);
+        return a && b ? arena_printf(arena, "((%s) %s (%s))", a, op_rows[op->code].symbol, b)
+                      : NULL;
     case OP_EQ:
     case OP_NE:
+    case OP_LT:
+    case OP_LE:
+    case OP_GT:
+    case OP_GE:
         a = host_text(arena, primal, op->operands[0], false);
         b = host_text(arena, primal, op->operands[1], false);
-        return a && b ? arena_printf(arena, "%s %s %s", a, op->code == OP_EQ ? "==" : "!=", b)
-                      : NULL;
+        return a && b ? arena_printf(arena, "%s %s %s", a, op_rows[op->code].symbol, b) : NULL;
     default: return NULL;
     }
 }

@@ -476,6 +476,20 @@ static void shorten(StoredSearch *coverage, RangeText *range, const Poly *all, i
         if (range->most[i]) range->most[i] = poly_subtract(arena, range->most[i], front);
 }
 
+/// Notes what numbers a range: the digits that it has taken since `before`.
+static void note_numbered(const StoredSearch *coverage, const StoredDigit *before,
+                          RangeText *range) {
+    bool has_ids = false, has_others = false;
+    for (int i = 0; i < coverage->count; i++) {
+        if (!coverage->digits[i].is_taken || before[i].is_taken) continue;
+        bool is_of_ids = digit_is_of_programs(coverage, &coverage->digits[i]);
+        has_ids |= is_of_ids;
+        has_others |= !is_of_ids;
+    }
+    range->is_of_programs = has_ids && !has_others;
+    range->is_of_both = has_ids && has_others;
+}
+
 /// The range that the cuts from `first` on with the same digits leave at most; none where they are no digits of one index.
 static void add_range_below(StoredSearch *coverage, int first, bool *done, ElementRanges *cover) {
     Arena *arena = coverage->arena;
@@ -491,6 +505,7 @@ static void add_range_below(StoredSearch *coverage, int first, bool *done, Eleme
                        .step = poly_text(coverage, chain.step),
                        .length = chain.length,
                        .most = {cut->bound, chain.size}};
+    note_numbered(coverage, before, &range);
     const int64_t front = left_out_in_front(coverage, cut);
     shorten(coverage, &range, chain.size, front);
     for (int i = first; i < coverage->cut_count; i++) {
@@ -513,12 +528,14 @@ static bool add_digit_ranges(StoredSearch *coverage, ElementRanges *cover) {
         const StoredDigit *digit = &coverage->digits[i];
         if (digit->is_taken || poly_is_one(digit->extent) || poly_is_zero(digit->weight)) continue;
         if (i >= coverage->lane && coverage->open_lanes >> (i - coverage->lane) & 1) return false;
+        bool is_of_programs = digit_is_of_programs(coverage, digit);
         add_most_range(
             cover,
             (RangeText){.by = digit->weight,
                         .step = poly_text(coverage, digit->weight),
                         .length = digit->extent ? poly_text(coverage, digit->extent) : digit->count,
-                        .most = {digit->extent, digit->extent}});
+                        .most = {digit->extent, digit->extent},
+                        .is_of_programs = is_of_programs});
     }
     return true;
 }
@@ -585,6 +602,11 @@ bool element_ranges_at_most(StoredSearch *coverage, Op *op, ElementRanges *cover
     if (!add_digit_ranges(coverage, cover)) return false;
     for (int i = 0; i < cover->count; i++)
         if (!cover->ranges[i].step) return false;
+    for (int i = 0; i < coverage->count; i++) {
+        const StoredDigit *digit = &coverage->digits[i];
+        cover->moves_else |= digit->atom && digit->atom->op && !poly_is_zero(digit->weight) &&
+                             !digit_is_of_programs(coverage, digit);
+    }
     for (int i = 0; i < coverage->cut_count; i++) {
         const MaskCut *cut = &coverage->cuts[i];
         if (done[i] || cut_is_vacuous(coverage, cut) || is_left_out(coverage, i)) continue;

@@ -9,6 +9,8 @@ typedef struct RangeText {
     const char *step, *length;
     const Poly *by;       // the step
     const Poly *most[2];  // numbers that the length is not above, or NULL
+    bool is_of_programs;  // of element_ranges_at_most: program ids alone number them
+    bool is_of_both;      // ids and lanes or iterations together
 } RangeText;
 
 /// Elements `base` and a sum of one of each range.
@@ -17,6 +19,7 @@ typedef struct ElementRanges {
     const char *flags;  // these are touched where they hold: `HAS_BIAS and not GATED`; NULL: always
     RangeText ranges[STORED_MOST_DIGITS];
     int count;
+    bool moves_else;  // of element_ranges_at_most: with something from memory
 } ElementRanges;
 
 /// A search in a function of `launch`, or in a forward, whose caller passes its arguments.

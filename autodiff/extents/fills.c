@@ -1,9 +1,13 @@
 // Which part of a store's mask says where a tensor ends, and which part only chooses among its elements: zeros for those that are not chosen.
 #include "autodiff/extents/fills.h"
 
+#include <string.h>
+
 #include "analysis/addresses/affine.h"
 #include "analysis/build/build.h"
 #include "autodiff/extents/element_ranges.h"
+#include "autodiff/extents/wide_loads.h"
+#include "autodiff/rewrite/copying.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/tape/tape.h"
 
@@ -80,6 +84,49 @@ static void add_wider_terms(FillSearch *search, Builder *b) {
         if (most)
             search->terms[search->term_count++] = build_binary(b, OP_LT, op->operands[0], most);
     }
+}
+
+/// Whether the lanes of `own` begin with those of `end`, and end there or before: it is one of its terms, or the same lanes end at something
+/// else, too, which is within the row then: no two lanes have one element.
+static bool is_ended_by(const Value *own, const Value *end) {
+    const Op *op = own->op, *other = end->op;
+    if (own == end) return true;
+    if (!op || !other) return false;
+    if (op->code == OP_AND)
+        return is_ended_by(op->operands[0], end) || is_ended_by(op->operands[1], end);
+    if (op->code == OP_EXPAND_DIMS && other->code == OP_EXPAND_DIMS)
+        return own->type.rank == end->type.rank && op->operands[1] == other->operands[1] &&
+               is_ended_by(op->operands[0], other->operands[0]);
+    if (op->code == OP_IF && op->result_count == 1) {
+        for (int r = 0; r < op->region_count; r++)
+            if (!is_ended_by(op->regions[r]->last->operands[0], end)) return false;
+        return op->region_count == 2;
+    }
+    return (op->code == OP_LT || op->code == OP_LE) && other->code == OP_LT &&
+           op->operands[0] == other->operands[0];
+}
+
+/// Bounds of other accesses that end the lanes of the store, which does not have them: a length that a row has in memory is below
+/// what each row has.
+static bool visit_bounds(void *context, Op *op) {
+    FillSearch *search = context;
+    Value *mask =
+        op_is_access(op) && op != search->store ? access_of(search->state->arena, op).mask : NULL;
+    Value *open[MASK_MOST_TERMS] = {mask};
+    for (int count = mask ? 1 : 0; count;) {
+        Value *term = open[--count];
+        if (term->op && term->op->code == OP_AND && count + 2 <= MASK_MOST_TERMS) {
+            open[count++] = term->op->operands[0];
+            open[count++] = term->op->operands[1];
+            continue;
+        }
+        bool is_new = search->term_count < search->own_terms + MASK_MOST_TERMS / 2 &&
+                      value_is_before(term, search->store) &&
+                      is_ended_by(search->store->operands[MASK_OPERAND], term);
+        for (int i = 0; i < search->term_count; i++) is_new &= search->terms[i] != term;
+        if (is_new) search->terms[search->term_count++] = term;
+    }
+    return true;
 }
 
 /// Whether a loop ends where a mask does: then the elements behind its end are none that are stored.
@@ -160,14 +207,38 @@ static Value *add_flag(Differentiation *state) {
     return fill;
 }
 
-/// `if FILL: mask = ends` and the store's own mask else; 0 is stored where that does not hold.
+/// The parameter that a gradient is of; NULL: the backward does not read it.
+static const Value *input_of(const FillSearch *search, const Value *gradient) {
+    const char *of = search->launch->arguments[gradient->index].of;
+    for (int i = 0; i < search->launch->argument_count; i++) {
+        const BackwardArgument *argument = &search->launch->arguments[i];
+        if (argument->use == ARGUMENT_SAME && strcmp(argument->of, of) == 0)
+            return search->state->backward->parameters[i].value;
+    }
+    return NULL;
+}
+
+/// `if FILL: mask = ends` and the store's own mask else; 0 is stored where that does not hold. What is loaded there is under the
+/// same mask then.
 static void widen(FillSearch *search, const Value *gradient, Builder *b, unsigned ends) {
     Differentiation *state = search->state;
     Op *store = search->store;
     Value *own = store->operands[MASK_OPERAND], *value = store->operands[1];
     Value *sides[] = {mask_of(search, b, ends), own};
     if (sides[0]->type.rank != own->type.rank) return;
+    OpList loads = {0};
+    wide_loads_find(state, input_of(search, gradient), store, &loads);
+    Op *place = loads.count ? loads.items[0] : store;
+    if (!value_can_be_brought(sides[0], place)) {
+        loads.count = 0;
+        place = store;
+    }
+    sides[0] = value_brought(state->backward, sides[0], place);
     Value *fill = add_flag(state);
+    *b = (Builder){.function = state->backward,
+                   .region = place->parent,
+                   .before = place,
+                   .range = store->range};
     Op *branch = op_append(b, OP_IF, &fill, 1, 0);
     for (int r = 0; r < 2; r++) {
         Builder side = {.function = state->backward, .region = op_add_region(b, branch)};
@@ -176,6 +247,9 @@ static void widen(FillSearch *search, const Value *gradient, Builder *b, unsigne
     }
     Value *mask = op_append_result(state->backward, branch, own->type);
     mask->name = "stored";
+    wide_loads_take(state, &loads, mask);
+    b->region = store->parent;
+    b->before = store;
     Value *zero = build_float(b, 0);
     op_set_operand(store, 1, build_ternary(b, OP_WHERE, own, value, zero));
     op_set_operand(store, MASK_OPERAND, mask);
@@ -193,9 +267,103 @@ static void try_store(FillSearch *search, const GradientStore *only) {
                  .region = store->parent,
                  .before = store,
                  .range = store->range};
-    search->own_terms = search->term_count;  // by wider ones, stored zeros take longer than a fill
+    search->own_terms = search->term_count;
+    region_walk(search->state->backward->body, visit_bounds, search);
     unsigned ends = find_ends(search, &b, &search->state->parts.fill_ranges);
     if (ends) widen(search, only->gradient, &b, ends);
+}
+
+/* ---- rows that a branch leaves out ---- */
+
+/// What stands in the region itself, around the op or it.
+static Op *ancestor_in(const Region *region, Op *op) {
+    while (op && op->parent != region) op = op->parent->parent;
+    return op;
+}
+
+/// The loops from one on that are around the store, each with the store of 0 in the place of all else. False where that cannot be written
+/// there.
+static bool copy_zeros(Builder *b, const Op *from, Op *store, Map *values) {
+    if (from == store) {
+        Value *operands[] = {value_copied(b, store->operands[0], values), build_float(b, 0),
+                             value_copied(b, store->operands[MASK_OPERAND], values)};
+        if (!operands[0] || !operands[2]) return false;
+        op_append(b, OP_STORE, operands, 3, 0);
+        return true;
+    }
+    Value *bounds[3];
+    for (int i = 0; i < 3; i++)
+        if (!(bounds[i] = value_copied(b, from->operands[i], values))) return false;
+    Op *made = op_append(b, from->code, bounds, 3, 0);
+    Builder inside = {.function = b->function, .region = op_add_region(b, made), .range = b->range};
+    const Value *variable = from->regions[0]->arguments[0];
+    map_set_pointer(
+        values, variable,
+        region_add_argument(b->function, inside.region, variable->type, variable->name));
+    const Op *next = ancestor_in(from->regions[0], store);
+    bool is_done = copy_zeros(&inside, next, store, values);
+    op_append(&inside, OP_YIELD, NULL, 0, 0);
+    return is_done;
+}
+
+/// Whether only loops are between a region and the store in it.
+static bool is_in_loops_alone(const Region *region, Op *store) {
+    for (const Op *op = store; op->parent != region; op = op->parent->parent)
+        if (op->parent->parent->code != OP_FOR && op->parent->parent->code != OP_STATIC_FOR)
+            return false;
+    return true;
+}
+
+/// What the store would store if the branch around it were not, in all rows.
+static const char *ranges_outside(FillSearch *search, Builder *b, Op *nest, Op *branch) {
+    Op *behind = nest->next;
+    op_move_before(nest, branch);
+    search->term_count = 0;
+    bool has_terms = list_terms(search, search->store->operands[MASK_OPERAND]);
+    search->own_terms = search->term_count;
+    const char *ranges = has_terms ? ranges_under(search, b, (1U << search->own_terms) - 1) : NULL;
+    op_move_before(nest, behind);
+    return ranges;
+}
+
+/// A program may leave early, or store its row (a label that is ignored): under the flag it stores zeros in place of nothing.
+static void try_return(FillSearch *search, const GradientStore *only) {
+    Differentiation *state = search->state;
+    Op *store = search->store = only->store, *branch = ancestor_in(state->backward->body, store);
+    if (branch->code != OP_IF || branch->result_count || branch->region_count != 2 ||
+        branch->operands[0]->type.is_constexpr || store->operand_count <= MASK_OPERAND ||
+        !store->operands[MASK_OPERAND])
+        return;
+    int own = ancestor_in(branch->regions[1], store) ? 1 : 0;
+    Region *other = branch->regions[!own];
+    Op *nest = ancestor_in(branch->regions[own], store);
+    Builder b = {.function = state->backward,
+                 .region = other,
+                 .before = region_terminator(other),
+                 .range = store->range};
+    ElementRanges known;  // who leaves early has no row of the tensor, as far as the launch says
+    if (!nest || !nest->next || !is_in_loops_alone(branch->regions[own], store) ||
+        element_ranges(search->coverage, store, &known))
+        return;
+    const char *ranges = ranges_outside(search, &b, nest, branch);
+    if (!ranges) return;
+    Value *fill = add_flag(state);
+    Op *flagged = op_append(&b, OP_IF, &fill, 1, 0);
+    Map values = map_new(state->arena);
+    bool is_done = true;
+    for (int r = 0; r < 2; r++) {
+        Builder side = {
+            .function = state->backward, .region = op_add_region(&b, flagged), .range = b.range};
+        if (r == 0) is_done = copy_zeros(&side, nest, store, &values);
+        op_append(&side, OP_YIELD, NULL, 0, 0);
+    }
+    if (!is_done) {
+        op_remove(flagged);
+        return;
+    }
+    state->parts.fill = fill;
+    state->parts.filled = only->gradient;
+    state->parts.fill_ranges = ranges;
 }
 
 typedef struct UseSearch {
@@ -274,6 +442,8 @@ void fills_add(Differentiation *state, const BackwardLaunch *launch) {
     search.coverage = stored_search_new(state->arena, state->backward, launch);
     for (int i = 0; i < search.stores.count && !state->parts.fill; i++)
         if (search.stores.items[i].store) try_store(&search, &search.stores.items[i]);
+    for (int i = 0; i < search.stores.count && !state->parts.fill; i++)
+        if (search.stores.items[i].store) try_return(&search, &search.stores.items[i]);
     function_clean(state->backward);
 }
 

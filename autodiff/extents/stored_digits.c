@@ -432,13 +432,37 @@ static StoredDigit digit_of_mover(StoredSearch *coverage, Value *atom) {
             continue;
         const Poly *all = poly_atom(arena, coverage->extents[axis]);
         const char *programs = poly_text(coverage, all), *parts = poly_text(coverage, by);
+        // of a tensor of no elements there are no blocks, and no programs to share them out
+        bool may_be_zero = !op->operands[1]->type.is_constexpr;
         if (programs && parts)
-            digit.count = arena_printf(arena, "triton.cdiv(%s, %s)", programs, parts);
+            digit.count = arena_printf(arena, "triton.cdiv(%s, %s%s%s)", programs,
+                                       may_be_zero ? "max(" : "", parts, may_be_zero ? ", 1)" : "");
     }
     // Where rows begin is read from memory: what is relative to it is asked about.
     if (!digit.extent && !digit.count && walk_from(atom, is_of_memory, false, NULL))
         digit.extent = poly_constant(arena, 1);
     return digit;
+}
+
+static intptr_t is_made_of_ids(ValueWalk *walk, const Value *value) {
+    const Op *op = value->op;
+    if (!op) return value->region == ((const Function *)walk->context)->body;
+    if (op->code == OP_PROGRAM_ID || op->code == OP_NUM_PROGRAMS || op->code == OP_CONSTANT)
+        return true;
+    if (op->region_count || !op_is_pure(op) || op->code == OP_LOAD) return false;
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i] && !walk_ask(walk, op->operands[i])) return false;
+    return true;
+}
+
+bool digit_is_of_programs(const StoredSearch *coverage, const StoredDigit *digit) {
+    const Value *atom = digit->atom;
+    if (!atom || digit->scale) return false;
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        if (atom == coverage->programs[axis]) return true;
+    for (int i = 0; i < coverage->split_count; i++)
+        if (atom == coverage->splits[i].above || atom == coverage->splits[i].below) return true;
+    return atom->op && walk_from(atom, is_made_of_ids, false, coverage->function);
 }
 
 static bool is_digit(const StoredSearch *coverage, const Value *atom) {

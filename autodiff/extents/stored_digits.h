@@ -80,6 +80,8 @@ bool add_programs(StoredSearch *coverage);
 bool loop_deals_programs(const StoredSearch *coverage, const Op *loop);
 /// The iterations of a loop. False where they are not understood.
 bool add_loop(StoredSearch *coverage, Op *loop);
+/// Whether a digit is a program id, or made of these alone: programs that have another one are other programs.
+bool digit_is_of_programs(const StoredSearch *coverage, const StoredDigit *digit);
 /// With is_most: whatever else an address moves with.
 bool add_movers(StoredSearch *coverage, const Poly *base);
 /// What `poly` weighs each digit that is an atom with, and the rest of it. False where something else varies in it.

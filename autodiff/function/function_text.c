@@ -156,10 +156,12 @@ static void class_gradient(Arena *arena, Buffer *out, const LaunchPlan *plan,
     const char *filled = filled_text(arena, plan, gradient);
     if (filled) {
         target = arena_printf(arena, "%s, %s = ", gradient->name, plan_name(arena, plan, "fills"));
-        layout_statement(out, indent, target,
-                         arena_printf(arena, "_filled_buffer(%s, %s%s%s)", gradient->of, filled,
-                                      apart ? ", " : "", apart ? apart : ""),
-                         "");
+        layout_statement(
+            out, indent, target,
+            arena_printf(arena, "%s(%s, %s%s%s)",
+                         is_indexed && !plan->is_numbered[of] ? "_filled_within" : "_filled_buffer",
+                         gradient->of, filled, apart ? ", " : "", apart ? apart : ""),
+            "");
         return;
     }
     const char *call = arena_printf(
@@ -491,8 +493,9 @@ static void expanded_text(Arena *arena, Buffer *out, const LaunchPlan *plan) {
         const char *need = need_text(arena, plan, name);
         layout_statement(out, 8, "if ", arena_printf(arena, "%s and %s", need, overlaps), ":");
         statement_at(out, 12, "", arena_printf(arena, "%s = %s.contiguous()", name, name));
+        bool fits = 12 + steps.size + strlen(" = ") + strides.size <= LINE_LIMIT;
         layout_statement(out, 12, arena_printf(arena, "%s = ", buffer_text(&steps)),
-                         buffer_text(&strides), "");
+                         arena_printf(arena, fits ? "%s" : "(%s)", buffer_text(&strides)), "");
     }
 }
 

@@ -9,8 +9,10 @@
 #include "analysis/launches/launch_strides.h"
 #include "autodiff/emit/call_lines.h"
 #include "autodiff/emit/emit_layout.h"
+#include "autodiff/emit/quotient_text.h"
 #include "autodiff/function/descriptor_text.h"
 #include "autodiff/plan/needs.h"
+#include "autodiff/state/asserted.h"
 
 /// The name of a whole grid, whose second and third axes a launch may leave out.
 static const char *programs_name(Arena *arena, const LaunchPlan *plan) {
@@ -188,8 +190,7 @@ const char *stored_by_all_text(Arena *arena, const LaunchPlan *plan,
 
 const char *filled_text(Arena *arena, const LaunchPlan *plan, const BackwardArgument *gradient) {
     int most_axis, of = parameter_find(plan->kernel, str_from(gradient->of));
-    bool is_plain = of >= 0 && !(plan->is_indexed[of] && !plan->is_numbered[of]) &&
-                    !gradient->stored && !gradient->is_float32 && !gradient->is_parts &&
+    bool is_plain = of >= 0 && !gradient->stored && !gradient->is_float32 && !gradient->is_parts &&
                     !gradient->same_as && !gradient_is_optional(arena, plan, gradient);
     const char *text = is_plain ? claim_of(plan, gradient, &most_axis) : NULL;
     if (!text) return NULL;
@@ -441,11 +442,14 @@ static const char *spans_check(Arena *arena, const LaunchPlan *plan, const Assum
 static const char *assumption_check(Arena *arena, const LaunchPlan *plan,
                                     const Assumption *assumption, const char *grid, int indent) {
     int most_axis;
+    const char *offsets = assumption->offsets, *lengths = assumption->lengths;
+    const char *all[] = {arena_printf(arena, "\"%s\"", offsets ? offsets : ""), offsets};
+    if (offsets && assumption->program_axis < 0)
+        return call_lines(arena, "_check_all_ascending", all, 2, indent);
     const char *programs =
         assumption->program_axis == 0
             ? arena_printf(arena, "%s[0]", grid)
             : arena_printf(arena, "(*%s, 1, 1)[%d]", grid, assumption->program_axis);
-    const char *offsets = assumption->offsets, *lengths = assumption->lengths;
     const char *ascending[] = {arena_printf(arena, "\"%s\"", offsets ? offsets : ""), offsets,
                                programs};
     if (offsets) return call_lines(arena, "_check_ascending", ascending, 3, indent);
@@ -470,13 +474,6 @@ const char *offsets_check_text(Arena *arena, const LaunchPlan *plan, const char 
     return buffer_text(&out);
 }
 
-/// Whether programs add to its gradient: then they may meet.
-static bool is_added_to(const Backward *backward, const char *of) {
-    for (int i = 0; i < backward->gradient_count; i++)
-        if (strcmp(backward->gradients[i].input, of) == 0) return backward->gradients[i].is_atomic;
-    return false;
-}
-
 /// Whether the Function can say all of it; `*most_axis`: of the grid, that it names.
 static bool is_check_said(const LaunchPlan *plan, const StepCheck *check, int *most_axis) {
     *most_axis = -1;
@@ -494,21 +491,25 @@ static bool is_check_said(const LaunchPlan *plan, const StepCheck *check, int *m
     return is_said;
 }
 
-/// Of the ranges of a store, those that the Function can say, with what bounds them where a tuner has the rest.
-static StepCheck check_that_is_said(Arena *arena, const LaunchPlan *plan, const StepCheck *check) {
+/// Of the ranges of a store, those that the Function can say, with what bounds them where a tuner has the rest. `is_alone`: it is one of
+/// no pair.
+static StepCheck check_that_is_said(Arena *arena, const LaunchPlan *plan, const StepCheck *check,
+                                    bool is_alone) {
     StepCheck said = *check;
     if (!check->is_of_stores) return said;
     said.ranges = ARENA_ARRAY(arena, const char *, check->range_count + 1);
     said.range_count = 0;
     for (int i = 0, axis; i < check->range_count; i++) {
         const char *bound = check->bounds[i];
+        int before = said.range_count;
         if (names_are_passed(plan, check->ranges[i], &axis))
             said.ranges[said.range_count++] = check->ranges[i];
         else if (bound && names_are_passed(plan, bound, &axis))
             said.ranges[said.range_count++] = bound;
+        if (i < check->programs && said.range_count == before) said.programs--;
     }
     // numbers alone step over themselves
-    bool is_number = said.range_count == 1 && !check->other && *said.ranges[0] == '(' &&
+    bool is_number = said.range_count == 1 && is_alone && *said.ranges[0] == '(' &&
                      said.ranges[0][1] >= '1' && said.ranges[0][1] <= '9';
     if (is_number) said.range_count = 0;
     return said;
@@ -527,9 +528,9 @@ static const char *check_need_text(Arena *arena, const LaunchPlan *plan, const S
 static const char *list_of_ranges(Arena *arena, const StepCheck *check, const char *programs) {
     Buffer out = buffer_new(arena);
     for (int k = 0; k < check->range_count; k++)
-        buffer_printf(&out, "%s%s", k ? ", " : "[",
-                      text_with_grid(arena, check->ranges[k], programs));
-    buffer_puts(&out, check->range_count ? "]" : "[]");
+        buffer_printf(&out, "%s%s", k ? ", " : "(",
+                      quotients_in_place(arena, text_with_grid(arena, check->ranges[k], programs)));
+    buffer_puts(&out, check->range_count > 1 ? ")" : check->range_count ? ",)" : "()");
     return buffer_text(&out);
 }
 
@@ -538,11 +539,15 @@ static Texts check_arguments(Arena *arena, const StepCheck *check, const char *p
     Texts arguments = {0};
     LIST_PUSH(arena, &arguments, arena_printf(arena, "\"%s\"", check->of));
     for (int k = 0; k < check->range_count && !check->other; k++)
-        LIST_PUSH(arena, &arguments, text_with_grid(arena, check->ranges[k], programs));
+        LIST_PUSH(arena, &arguments,
+                  quotients_in_place(arena, text_with_grid(arena, check->ranges[k], programs)));
     if (!check->other) return arguments;
-    LIST_PUSH(arena, &arguments, text_with_grid(arena, check->distance, programs));
+    LIST_PUSH(arena, &arguments,
+              quotients_in_place(arena, text_with_grid(arena, check->distance, programs)));
     LIST_PUSH(arena, &arguments, list_of_ranges(arena, check, programs));
     LIST_PUSH(arena, &arguments, list_of_ranges(arena, check->other, programs));
+    if (check->programs)
+        LIST_PUSH(arena, &arguments, arena_printf(arena, "programs=%d", check->programs));
     return arguments;
 }
 
@@ -559,17 +564,16 @@ const char *steps_check_text(Arena *arena, const LaunchPlan *plan, const StepsPl
     const Backward *backward = plan->backward;
     bool has_launches = host_launches(arena, plan->kernel, backward->kernel->function).count > 0;
     Buffer out = buffer_new(arena);
-    const char *programs = place->grid;
+    const char *programs = place->grid, *last_need = "";
     for (int i = 0; i < plan->backward->step_count; i++) {
         const StepCheck *check = &plan->backward->steps[i];
         int most_axis, inner = place->indent + 4;
-        if (has_launches && !check->is_of_windows && !check->is_of_stores) continue;
-        if (!check->is_of_stores && is_added_to(plan->backward, check->of)) continue;
-        StepCheck own = check_that_is_said(arena, plan, check);
+        if (!step_check_is_made(plan->backward, check, has_launches)) continue;
+        StepCheck own = check_that_is_said(arena, plan, check, !check->other);
         check = &own;
         StepCheck other = {0};
         if (check->other) {
-            other = check_that_is_said(arena, plan, check->other);
+            other = check_that_is_said(arena, plan, check->other, false);
             own.other = &other;
         }
         if (!check->range_count || !is_check_said(plan, check, &most_axis)) continue;
@@ -579,10 +583,12 @@ const char *steps_check_text(Arena *arena, const LaunchPlan *plan, const StepsPl
             buffer_printf(&out, "%*s%s = %s\n", place->indent, "", programs,
                           is_open ? least_programs_text(arena, plan, place)
                                   : arena_printf(arena, "(*%s, 1, 1)", place->grid));
+            last_need = "";
         }
         Texts arguments = check_arguments(arena, check, programs);
         const char *need = check_need_text(arena, plan, place, check);
-        layout_statement(&out, place->indent, "if ", need, ":");
+        if (strcmp(need, last_need) != 0) layout_statement(&out, place->indent, "if ", need, ":");
+        last_need = need;
         const char *head = check->is_of_windows  ? "_check_windows"
                            : check->other        ? "_check_pair"
                            : check->is_of_stores ? "_check_stores"
@@ -652,8 +658,7 @@ const char *steps_comment(Arena *arena, const Backward *backward, WrapperKind wr
     bool has_launches = host_launches(arena, forward->definition, forward).count > 0;
     for (int i = 0; wrapper == WRAPPER_NONE && i < backward->step_count; i++) {
         const StepCheck *check = &backward->steps[i];
-        bool is_shown = has_launches && !check->is_of_windows && !check->is_of_stores;
-        if (is_shown || (!check->is_of_stores && is_added_to(backward, check->of))) continue;
+        if (!step_check_is_made(backward, check, has_launches)) continue;
         if (!out.size)
             buffer_puts(
                 &out, "    # Gradients are wrong where rows lie on each other. Of these, (step, "

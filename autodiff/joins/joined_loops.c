@@ -8,8 +8,8 @@
 #include "analysis/build/build.h"
 #include "analysis/build/clone.h"
 #include "analysis/build/value_poly.h"
-#include "analysis/launches/launch_values.h"
 #include "autodiff/joins/known_values.h"
+#include "autodiff/joins/whole_steps.h"
 #include "autodiff/rewrite/branches.h"
 #include "autodiff/rewrite/copying.h"
 #include "autodiff/rewrite/rewrite.h"
@@ -444,16 +444,6 @@ static Value *block_within(Arena *arena, const Function *function, const Poly *n
     return NULL;
 }
 
-/// Whether the launches of the file pass sizes for which the first is no multiple of the second.
-static bool is_broken_by_launch(const Function *function, const Value *size, const Value *of) {
-    LaunchValues sizes = launches_values(function, size->index),
-                 others = launches_values(function, of->index);
-    for (int i = 0; i < sizes.count; i++)
-        for (int k = 0; k < others.count; k++)
-            if (others.items[k] <= 0 || sizes.items[i] % others.items[k]) return true;
-    return false;
-}
-
 /// Whether the second loop begins at the place where the first, of whole steps, ends; noted where it rests on block sizes.
 static bool is_continued(Differentiation *state, const Op *first, const Op *second) {
     Arena *arena = state->arena;
@@ -468,7 +458,7 @@ static bool is_continued(Differentiation *state, const Op *first, const Op *seco
     Value *block = block_within(arena, state->primal, length);
     Value *by = first->operands[2];
     if (!block || !is_of_parameters(state->primal, step) || by->op || !by->region ||
-        is_broken_by_launch(state->primal, block, by))
+        multiple_is_broken_by_launch(state->primal, block, by))
         return false;
     Multiple rests_on = {state->primal->parameters[block->index].name,
                          state->primal->parameters[by->index].name};

@@ -73,9 +73,14 @@ static void describe_input(Arena *arena, const Kernel *kernel, const Function *b
 
 void expanded_inputs_describe(Arena *arena, const Kernel *kernel, const Function *backward,
                               BackwardLaunch *launch) {
-    for (int i = 0; i < launch->argument_count; i++)
-        if (is_gradient(&launch->arguments[i]))
-            describe_input(arena, kernel, backward, launch, launch->arguments[i].of);
+    for (int i = 0; i < launch->argument_count; i++) {
+        const BackwardArgument *argument = &launch->arguments[i];
+        // another launch of this backward may have the gradient of what this one only reads
+        bool is_read = argument->use == ARGUMENT_SAME &&
+                       backward->parameters[i].value->type.kind == TYPE_POINTER;
+        if (is_gradient(argument) || is_read)
+            describe_input(arena, kernel, backward, launch, argument->of);
+    }
 }
 
 /* ---- all kernels of a backward ---- */
@@ -160,7 +165,23 @@ static void forget(Backward *backward, const char *of) {
         }
 }
 
+static bool has_gradient(const Backward *backward, const char *of) {
+    for (int i = 0; i < backward->input_count; i++)
+        if (strcmp(backward->inputs[i], of) == 0) return true;
+    return false;
+}
+
+/// Of what is only read, nobody needs a copy.
+static void forget_constants(Backward *backward) {
+    for (int i = 0; i < backward->launch_count; i++)
+        for (int k = 0; k < backward->launches[i].argument_count; k++) {
+            BackwardArgument *argument = &backward->launches[i].arguments[k];
+            if (argument->input && !has_gradient(backward, argument->input)) argument->input = NULL;
+        }
+}
+
 void expanded_inputs_settle(Backward *backward) {
+    forget_constants(backward);
     for (int i = 0; i < backward->input_count; i++)
         for (int axis = 0; axis < TYPE_MAX_RANK; axis++) {
             const char *name = expanded_input_stride(backward, backward->inputs[i], axis);

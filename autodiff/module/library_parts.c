@@ -94,16 +94,26 @@ typedef struct RenameSearch {
     bool is_found;
 } RenameSearch;
 
+/// Whether the value of a statement has it in a lambda, which runs later.
+static bool is_in_lambda(SyntaxNode node) {
+    for (SyntaxNode at = node_parent(node); !node_is_null(at); at = node_parent(at)) {
+        if (node_kind(at) == SYNTAX_LAMBDA) return true;
+        if (node_kind(at) == SYNTAX_ASSIGNMENT) return false;
+    }
+    return false;
+}
+
 static bool visit_value(void *context, SyntaxNode node) {
     RenameSearch *search = context;
     if (search->is_found || !node_is_mention(node)) return !search->is_found;
     const Item *named = map_get(search->callable, node_text(search->source, node));
-    search->is_found = named && (!is_callee(node) || !node_is_null(item_class(named)) ||
-                                 makes_functions(search->writer, named));
+    search->is_found =
+        named && (!is_callee(node) || is_in_lambda(node) || !node_is_null(item_class(named)) ||
+                  makes_functions(search->writer, named));
     return true;
 }
 
-/// `run = partial(f, block=4)`, `RUNS["f"] = f`, `layer = Layer()`, `square = make(2)`: whether a statement gives one of these, or a function that
+/// `run = partial(f, block=4)`, `RUNS["f"] = f`, `layer = Layer()`, `square = make(2)`, `go = lambda x: f(x, 2)`: whether a statement gives one of these, or a function that
 /// one makes, another name, and calls no other.
 static bool renames(const ModuleWriter *writer, const Item *item, const Map *callable) {
     SyntaxNode node = item->node;

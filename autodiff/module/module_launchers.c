@@ -291,8 +291,8 @@ static void leave_out_callers(ModuleWriter *writer) {
                 arena_printf(writer->arena,
                              takes_kernel ? "it takes a kernel from `%s`" : "it calls `%s`", name);
             bool is_said = cause->is_noted || cause->is_own_gradient;
-            if ((takes_kernel || (is_said && item_is_part_of_library(writer, item, &left_out))) &&
-                is_host_code(item) && !is_script(item))
+            bool is_missed = is_said && item_is_part_of_library(writer, item, &left_out);
+            if ((is_missed || (takes_kernel && is_host_code(item))) && !is_script(item))
                 item_note_left_out(writer, item);
             bind_names(item, is_host_code(item) ? &left_out : &hidden);
             changed = true;

@@ -1,8 +1,10 @@
 // From the branches around an addition, and its mask, to what they say: comparisons that are joined by `and`, or by `or` where the
-// branch is not taken, with minima and maxima as bounds.
+// branch is not taken, with minima and maxima as bounds. So do the loops around it, by their bounds.
 #include "autodiff/padding/within.h"
 
 #include "analysis/build/value_poly.h"
+#include "analysis/ir/limits.h"
+#include "autodiff/addresses/limits.h"
 #include "autodiff/addresses/place.h"
 
 enum { MOST_PARTS = 32 };  // of conditions and bounds that are looked at. Beyond: nothing is said
@@ -65,6 +67,73 @@ static bool condition_says(AskedNumber *question, const Value *condition, bool h
     return comparison_says(question, op, holds);
 }
 
+/* ---- loops ---- */
+
+/// Loops around an operation, each in the iteration where what is asked for is least.
+typedef struct LeastIteration {
+    Arena *arena;
+    const Poly *number;
+    const Poly
+        *ends[LOOPS_MOST_NESTED];  // above 0, as the loop has an iteration and begins at 0 or above
+    int end_count;
+} LeastIteration;
+
+static bool is_number_from(const Poly *poly, int64_t least) {
+    int64_t number;
+    return poly_is_constant(poly, &number) && number >= least;
+}
+
+/// Puts the loop's first or last number in the place of its variable. False where it is not known which counts.
+static bool take_least(LeastIteration *least, const Op *loop) {
+    Arena *arena = least->arena;
+    const Poly *factor, *rest;
+    Value *variable = loop->regions[0]->arguments[0];
+    const Poly *lower = value_poly(arena, loop->operands[0]);
+    const Poly *upper = value_poly(arena, loop->operands[1]);
+    if (!poly_is_size(arena, value_poly(arena, loop->operands[2])) ||
+        least->end_count == LOOPS_MOST_NESTED)
+        return false;
+    if (is_number_from(lower, 0)) least->ends[least->end_count++] = upper;
+    if (!poly_mentions(least->number, variable)) return true;
+    if (!poly_split(arena, least->number, variable, &factor, &rest)) return false;
+    bool grows = poly_is_size(arena, factor);
+    if (!grows && !poly_is_size(arena, poly_subtract(arena, poly_constant(arena, 0), factor)))
+        return false;
+    const Poly *end = grows ? lower : poly_subtract(arena, upper, poly_constant(arena, 1));
+    least->number = poly_add(arena, rest, poly_multiply(arena, factor, end));
+    return true;
+}
+
+/// Whether it is 0 or more as `divisor * (x // divisor) <= x` of a loop's end that is such a quotient: it is above 0, so it was rounded down.
+static bool end_says(const LeastIteration *least, const Poly *end) {
+    Arena *arena = least->arena;
+    const Poly *factor, *rest;
+    Value *atom = end->count == 1 && end->terms[0].atom_count == 1 ? end->terms[0].atoms[0] : NULL;
+    const Op *op = atom && poly_equal(end, poly_atom(arena, atom)) ? atom->op : NULL;
+    if (!op || op->code != OP_FLOORDIV || !poly_split(arena, least->number, atom, &factor, &rest))
+        return false;
+    const Poly *divisor = value_poly(arena, op->operands[1]);
+    const Poly *less = poly_subtract(arena, poly_constant(arena, 0), factor);
+    const Poly *times = poly_divide_exact(arena, less, divisor);
+    if (!poly_is_size(arena, divisor) || !times || !is_number_from(times, 1)) return false;
+    less = poly_multiply(arena, times, value_poly(arena, op->operands[0]));
+    return is_number_from(poly_subtract(arena, rest, less), 0);
+}
+
+/// Whether the bounds of the loops around say it: `end - i * B` is above 0 for each `i` in `range(cdiv(end, B))`.
+static bool loops_say(Arena *arena, const Op *op, const Poly *number) {
+    LeastIteration least = {.arena = arena, .number = number};
+    for (const Op *outer = op->parent->parent; outer; outer = outer->parent->parent) {
+        if (outer->code == OP_IF) continue;
+        if (outer->code != OP_FOR || !take_least(&least, outer)) return false;
+    }
+    bool says = is_number_from(least.number, 0);
+    for (int i = 0; i < least.end_count && !says; i++) says = end_says(&least, least.ends[i]);
+    return says;
+}
+
+/* ---- both ---- */
+
 bool conditions_say_nonnegative(Arena *arena, const Op *op, const Poly *number) {
     AskedNumber question = {arena, number, MOST_PARTS};
     int64_t known;
@@ -77,5 +146,5 @@ bool conditions_say_nonnegative(Arena *arena, const Op *op, const Poly *number) 
             condition_says(&question, branch->operands[0], region == branch->regions[0]))
             return true;
     }
-    return false;
+    return loops_say(arena, op, number);
 }

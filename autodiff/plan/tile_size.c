@@ -138,6 +138,37 @@ void tile_size_read_apart(Arena *arena, BackwardLaunch *launch) {
     if (launch->tile) launch->tile = arena_printf(arena, "%d * %s", AS_MANY, launch->tile);
 }
 
+typedef struct AddSearch {
+    Arena *arena;
+    const Poly *size;
+    int count;
+    bool has_other;  // loops, and lanes that meet: what they wait for is not the additions alone
+} AddSearch;
+
+/// Whether lanes go on by equal steps, as far as that is known.
+static bool goes_by_steps(Arena *arena, Op *op) {
+    const Access access = access_of(arena, op);
+    return access.offset.known && !access.offset.wrapped;
+}
+
+static bool visit_add(void *context, Op *op) {
+    AddSearch *search = context;
+    search->has_other |=
+        op_is_loop(op->code) || op_parameter_index(op->code, STR("keep_dims")) >= 0;
+    const Poly *size =
+        op->code == OP_ATOMIC_ADD ? size_of(search->arena, &op->operands[0]->type) : NULL;
+    search->count += size && poly_equal(size, search->size) && !goes_by_steps(search->arena, op);
+    return true;
+}
+
+/// How many times as large the tile counts as it is, for what its lanes add here and there, in a kernel that does nothing else at length.
+static int times_for_adds(Arena *arena, const Function *backward, const Poly *size) {
+    enum { FEW_ADDS = 3, TIMES = 8 };
+    AddSearch search = {.arena = arena, .size = size};
+    region_walk(backward->body, visit_add, &search);
+    return search.count == 0 || search.has_other ? 1 : search.count <= FEW_ADDS ? TIMES : 2 * TIMES;
+}
+
 void tile_size_describe(Arena *arena, const Function *backward, BackwardLaunch *launch) {
     TileSizes tiles = {.arena = arena};
     region_walk(backward->body, visit_tile, &tiles);
@@ -155,5 +186,7 @@ void tile_size_describe(Arena *arena, const Function *backward, BackwardLaunch *
         buffer_printf(&out, is_quotient ? "%s(%s)" : "%s%s", out.size ? " * " : "", name);
     }
     launch->tile = is_of_runs ? launch->flat_lanes : buffer_text(&out);
+    int times = times_for_adds(arena, backward, size);
+    if (times > 1) launch->tile = arena_printf(arena, "%d * %s", times, launch->tile);
     describe_loads(arena, backward, size, launch);
 }

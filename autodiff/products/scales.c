@@ -93,9 +93,9 @@ static int number_of(const Op *op) {
 }
 
 static void fuse(Function *function, Op *op) {
-    Map readers = function_readers(function->arena, function);
     int place = number_of(op);
     if (place < 0) return;
+    Map readers = function_readers(function->arena, function);
     Scale scale = {.builder = {.function = function,
                                .region = op->parent,
                                .before = op,

@@ -23,6 +23,7 @@ typedef struct StoreRanges {
     int stored;  // the parameter that it stores to, or -1
     const char *name, *guard;
     ElementRanges ranges;
+    bool is_cut;  // without ranges of whose length nothing is known
 } StoreRanges;
 
 /// A range that is empty stores nothing, so that nothing of it has to be kept apart: lengths are at least 1.
@@ -80,13 +81,15 @@ bool launches_keep_apart(const Differentiation *state, const StoredSearch *cover
     return all_keep_apart(&own);
 }
 
-/// Leaves out ranges of whose length nothing is known.
-static void drop_endless(ElementRanges *ranges) {
+/// Leaves out ranges of whose length nothing is known; whether there are any.
+static bool drop_endless(ElementRanges *ranges) {
     int left = 0;
     for (int i = 0; i < ranges->count; i++)
         if (ranges->ranges[i].step && ranges->ranges[i].length)
             ranges->ranges[left++] = ranges->ranges[i];
+    bool any = left < ranges->count;
     ranges->count = left;
+    return any;
 }
 
 static StepCheck check_of(Differentiation *state, const StoreRanges *store) {
@@ -115,22 +118,25 @@ static bool is_known(const Differentiation *state, const StepCheck *check) {
     return false;
 }
 
-/// False where the places of a store are not understood, or something else decides whether it is made.
-static bool find_ranges(Differentiation *state, Op *store, StoreRanges *own) {
+/// False where the places of a store are not understood, or something else decides whether it is made. `is_in_order`: of iterations that
+/// store one after the other, one.
+static bool find_ranges(Differentiation *state, Op *store, bool is_in_order, StoreRanges *own) {
     Function *primal = state->primal;
     const Value *root = pointer_root(store->operands[0]);
+    *own = (StoreRanges){0};
     if (!root || !host_launches(state->arena, primal->definition, primal).count) return false;
     StoredSearch *coverage = stored_search_new(state->arena, primal, NULL);
     coverage->is_most = coverage->is_launched = coverage->ends_all = true;
-    coverage->has_one_iteration = map_has_pointer(&state->buffers.running, root);
+    coverage->has_one_iteration = is_in_order;
     *own = (StoreRanges){.primal = primal,
                          .coverage = coverage,
                          .name = parameter_of_root(state, root)->name,
                          .guard = access_flags(state->arena, primal, store)};
     own->stored = place_of(primal, own->name);
-    if (!own->guard || !element_ranges_at_most(coverage, store, &own->ranges) || coverage->is_rough)
-        return false;
-    drop_endless(&own->ranges);
+    if (!own->guard) return false;
+    own->is_cut = !element_ranges_at_most(coverage, store, &own->ranges) || coverage->is_rough;
+    if (own->is_cut) return false;
+    own->is_cut = drop_endless(&own->ranges);
     return true;
 }
 
@@ -157,11 +163,36 @@ static void add_check(Differentiation *state, StepCheck check) {
     if (!is_known(state, &check)) LIST_PUSH(state->arena, &state->stores.steps, check);
 }
 
-void launched_steps_note(Differentiation *state, Op *store) {
+static bool compare_others(Arena *arena, StoreRanges *own, StoreRanges *other, int *programs);
+
+/// Of a store whose iterations come one after the other: that no other program stores in any of its iterations to an element of this one's.
+/// False where nobody knows.
+static bool note_iterations(Differentiation *state, Op *store, const StoreRanges *once) {
+    StoreRanges own, other;
+    int programs = 0;
+    if (!find_ranges(state, store, false, &own) || own.is_cut) return !own.is_cut;
+    if (own.ranges.count == once->ranges.count || all_keep_apart(&own)) return true;
+    other = own;
+    if (!compare_others(state->arena, &own, &other, &programs) || !programs) return false;
+    StepCheck check = check_of(state, &own), *more = ARENA_NEW(state->arena, StepCheck);
+    check.programs = programs;
+    check.distance = "0";
+    *more = check;
+    check.other = more;
+    add_check(state, check);
+    return true;
+}
+
+bool launched_steps_note(Differentiation *state, Op *store) {
     StoreRanges own;
-    if (find_ranges(state, store, &own) && own.ranges.count &&
-        !keep_apart_by_lengths(state->arena, &own.ranges) && !all_keep_apart(&own))
+    bool is_in_order = map_has_pointer(&state->buffers.running, pointer_root(store->operands[0]));
+    bool is_known_place = find_ranges(state, store, is_in_order, &own);
+    bool is_settled = !own.is_cut;
+    if (is_known_place && is_in_order) is_settled &= note_iterations(state, store, &own);
+    if (is_known_place && own.ranges.count && !keep_apart_by_lengths(state->arena, &own.ranges) &&
+        !all_keep_apart(&own))
         add_check(state, check_of(state, &own));
+    return is_settled;
 }
 
 /* ---- two stores ---- */
@@ -180,6 +211,8 @@ static bool stretch(Arena *arena, ElementRanges *ranges, const Poly *distance, b
         distance = poly_subtract(arena, poly_constant(arena, 0), distance);
     for (int i = 0; longer && i < ranges->count; i++) {
         RangeText *range = &ranges->ranges[i];
+        // one of several programs is no longer one that programs keep apart by
+        if (range->is_of_programs || range->is_of_both) continue;
         const Poly *steps = poly_divide_exact(arena, distance, range->by);
         if (!steps) continue;
         for (int k = 0; k < 2; k++)
@@ -210,11 +243,51 @@ static bool join(Arena *arena, const StoreRanges *first, const StoreRanges *seco
     return true;
 }
 
+/// Puts the ranges of programs first, and counts them.
+static int programs_first(ElementRanges *ranges) {
+    int count = 0;
+    for (int i = 0; i < ranges->count; i++) {
+        RangeText range = ranges->ranges[i];
+        if (!range.is_of_programs) continue;
+        for (int k = i; k > count; k--) ranges->ranges[k] = ranges->ranges[k - 1];
+        ranges->ranges[count++] = range;
+    }
+    return count;
+}
+
+/// Lanes of all programs are one range: what meets in it is of several of them, if there are several.
+static bool count_none_of_one(Arena *arena, ElementRanges *ranges) {
+    bool found = false;
+    for (int i = 0; i < ranges->count; i++) {
+        RangeText *range = &ranges->ranges[i];
+        if (!range->is_of_both) continue;
+        range->length = arena_printf(arena, "(%s) * (grid.0 * grid.1 * grid.2 > 1)", range->length);
+        found = true;
+    }
+    return found;
+}
+
+/// Of two stores of a program that come one after the other: has only those of other programs compared. False where it is not known
+/// which these are.
+static bool compare_others(Arena *arena, StoreRanges *own, StoreRanges *other, int *programs) {
+    ElementRanges *first = &own->ranges, *second = &other->ranges;
+    if (first->moves_else || second->moves_else) return false;
+    bool is_mixed = count_none_of_one(arena, first);
+    if (count_none_of_one(arena, second) || is_mixed) return true;
+    *programs = programs_first(first);
+    if (programs_first(second) != *programs || !*programs) return false;
+    for (int i = 0; i < *programs; i++)
+        if (strcmp(first->ranges[i].step, second->ranges[i].step) != 0 ||
+            strcmp(first->ranges[i].length, second->ranges[i].length) != 0)
+            return false;
+    return true;
+}
+
 void launched_pair_note(Differentiation *state, Op *first, Op *second) {
     Arena *arena = state->arena;
     StoreRanges own, other, joined;
-    if (map_has_pointer(&state->buffers.running, pointer_root(first->operands[0])) ||
-        !find_ranges(state, first, &own) || !find_ranges(state, second, &other) ||
+    bool is_in_order = map_has_pointer(&state->buffers.running, pointer_root(first->operands[0]));
+    if (!find_ranges(state, first, false, &own) || !find_ranges(state, second, false, &other) ||
         strcmp(own.guard, other.guard) != 0)
         return;
     const Poly *distance = poly_subtract(arena, other.ranges.base, own.ranges.base);
@@ -223,8 +296,11 @@ void launched_pair_note(Differentiation *state, Op *first, Op *second) {
     if (!text) return;
     for (int longer = 0; longer < 2; longer++)
         if (join(arena, &own, &other, distance, longer, &joined) && all_keep_apart(&joined)) return;
+    int programs = 0;
+    if (is_in_order && !compare_others(arena, &own, &other, &programs)) return;
     StepCheck check = check_of(state, &own), *more = ARENA_NEW(arena, StepCheck);
     *more = check_of(state, &other);
+    check.programs = more->programs = programs;
     check.distance = text;
     check.other = more;
     add_check(state, check);

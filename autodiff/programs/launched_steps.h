@@ -11,10 +11,11 @@ bool launches_keep_apart(const Differentiation *state, const StoredSearch *cover
                          const char *parameter, const ElementRanges *ranges);
 /// Of a store that takes an upstream gradient: where neither the kernel nor its launches show that no element is stored twice (rows a
 /// `hop` apart that the caller picks, `n // 2`), `stores.steps` gets what the Function checks. Nothing of a kernel without a
-/// launch in its file (steps.h), and of places that are not understood.
-void launched_steps_note(Differentiation *state, Op *store);
-/// The same of two stores to one tensor: that no program stores by one of them what another one stores by the other. Nothing where the
-/// kernel stores to it in an order that counts (a running gradient).
+/// launch in its file (steps.h), and of places that are not understood. False where it is understood but for how long
+/// some of its ranges are.
+bool launched_steps_note(Differentiation *state, Op *store);
+/// The same of two stores to one tensor: that no program stores by one of them what another one stores by the other. Where the
+/// kernel stores to it in an order that counts (a running gradient), one program may do so.
 void launched_pair_note(Differentiation *state, Op *first, Op *second);
 
 #endif

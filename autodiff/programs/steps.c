@@ -115,8 +115,16 @@ static bool add_distance(TensorSearch *search, TensorSteps *tensor, const Poly *
     return true;
 }
 
-/// The ranges of one more access, whose steps have to be among the others', or the others' among them.
-static bool join_ranges(TensorSearch *search, TensorSteps *tensor, const ElementRanges *more) {
+/// A length where the flags are so; elsewhere there is nothing. Flags "" are none.
+static const char *length_under(Arena *arena, const char *length, const char *flags) {
+    return *flags ? arena_printf(arena, "(%s if %s else 0)", length, flags) : length;
+}
+
+/// The ranges of one more access, whose steps have to be among the others', or the others' among them. `flags`: under which the others
+/// are, and under which this one is; where they are the same, nothing is made of them.
+static bool join_ranges(TensorSearch *search, TensorSteps *tensor, const ElementRanges *more,
+                        const char *const flags[2]) {
+    const bool is_alike = strcmp(flags[0], flags[1]) == 0;
     ElementRanges *all = &tensor->ranges;
     for (int i = 0; i < more->count; i++) {
         const RangeText *range = &more->ranges[i];
@@ -125,9 +133,13 @@ static bool join_ranges(TensorSearch *search, TensorSteps *tensor, const Element
         RangeText *known = &all->ranges[at];
         bool is_same = known->length && range->length && strcmp(known->length, range->length) == 0;
         if (is_same) continue;
-        known->length = known->length && range->length ? arena_printf(search->arena, "max(%s, %s)",
-                                                                      known->length, range->length)
-                                                       : NULL;
+        const char *lengths[] = {known->length, range->length};
+        for (int side = 0; side < 2 && !is_alike; side++)
+            if (lengths[side])
+                lengths[side] = length_under(search->arena, lengths[side], flags[side]);
+        known->length = lengths[0] && lengths[1]
+                            ? arena_printf(search->arena, "max(%s, %s)", lengths[0], lengths[1])
+                            : NULL;
         known->most[0] = known->most[1] = NULL;
     }
     return add_distance(search, tensor, poly_subtract(search->arena, more->base, all->base));
@@ -224,10 +236,12 @@ static void note_access(TensorSearch *search, Op *op) {
         tensor->ranges = ranges;
         return;
     }
-    if (strcmp(guard, tensor->guard) != 0) tensor->guard = "";
+    const char *flags[] = {tensor->guard, guard};
     bool is_more = ranges.count > tensor->ranges.count;
     if (is_more && !swap_ranges(tensor, &ranges)) tensor->is_open = true;
-    if (!tensor->is_open) tensor->is_open = !join_ranges(search, tensor, &ranges);
+    if (is_more) flags[0] = guard, flags[1] = tensor->guard;
+    if (strcmp(guard, tensor->guard) != 0) tensor->guard = "";
+    if (!tensor->is_open) tensor->is_open = !join_ranges(search, tensor, &ranges, flags);
 }
 
 static bool visit_access(void *context, Op *op) {

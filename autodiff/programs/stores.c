@@ -352,6 +352,48 @@ static void settle_pairs(Differentiation *state, Op *const *stores, int count) {
     arena_free(scratch);
 }
 
+/* ---- steps that a caller picks ---- */
+
+static bool visit_no_size(void *context, Op *op) {
+    const Value *number = context;
+    bool is_size = op->code == OP_FOR && op->operands[2] == number;
+    for (int r = 0; r < op->result_count; r++)
+        for (int d = 0; d < op->results[r]->type.rank; d++)
+            is_size = is_size || poly_mentions(op->results[r]->type.dims[d], number);
+    return !is_size;
+}
+
+/// Whether a number is a side of no tile, and what no loop steps by: blocks follow each other where it is.
+static bool is_no_size(const Function *function, const Value *number) {
+    return region_walk(function->body, visit_no_size, (void *)(uintptr_t)number);
+}
+
+/// The number that an address multiplies by and that a launcher's caller picks, as rows `hop` apart; 0.
+static intptr_t picked_by_caller(ValueWalk *walk, const Value *value) {
+    const Op *op = value && !value->constant ? value->op : NULL;
+    intptr_t found = 0;
+    for (int i = 0; op && i < op->operand_count && !found; i++) {
+        const Value *factor = op->code == OP_MUL ? op->operands[i] : NULL;
+        while (factor && factor->op && factor->op->code == OP_CAST)
+            factor = factor->op->operands[0];
+        bool is_picked = factor && factor->is_chosen && factor->type.kind == TYPE_NUMBER &&
+                         is_no_size(walk->context, factor);
+        found = is_picked ? (intptr_t)factor : walk_ask(walk, op->operands[i]);
+    }
+    return found;
+}
+
+/// What no check can ask of a store whose rows are as far apart as a caller says: that is said, then.
+static void settle_steps(Differentiation *state, const Op *store) {
+    const Value *step =
+        (const Value *)walk_from(store->operands[0], picked_by_caller, 0, state->primal);
+    if (!step || is_assumed(state, store)) return;
+    assume(state, store,
+           "no element of `%s` is stored twice: a caller says by `%s` how far its rows are apart, "
+           "and how long they are is not known here",
+           stored_name(state, store), parameter_of_root(state, step)->name);
+}
+
 /* ---- all stores ---- */
 
 typedef struct Settling {
@@ -451,7 +493,7 @@ void stores_settle(Differentiation *state) {
     region_walk(state->primal->body, visit_op, &settling);
     note_unread_axes(&settling);
     note_adding_axes(&settling);
-    LIST(Op *) active = {0};
+    LIST(Op *) active = {0}, open = {0};
     for (LIST_EACH(int, i, settling.stores)) {
         Op *store = settling.stores.items[i];
         const Value *stored = store->operand_count > 1 ? store->operands[1] : NULL;
@@ -460,7 +502,7 @@ void stores_settle(Differentiation *state) {
         if (store->code != OP_STORE || state->failed) continue;
         LIST_PUSH(state->arena, &active, store);
         settle_lanes(state, store);
-        launched_steps_note(state, store);
+        if (!launched_steps_note(state, store)) LIST_PUSH(state->arena, &open, store);
         bool is_distinct = !map_has_pointer(&state->stores.owners, store);
         for (int axis = 0; axis < PROGRAM_AXES && !state->failed; axis++)
             if (settling.axes[axis])
@@ -468,4 +510,5 @@ void stores_settle(Differentiation *state) {
         if (is_distinct) map_set_pointer(&state->stores.distinct, store, store);
     }
     settle_pairs(state, active.items, active.count);
+    for (LIST_EACH(int, i, open)) settle_steps(state, open.items[i]);
 }

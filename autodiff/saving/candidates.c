@@ -250,22 +250,44 @@ static bool is_covered(const RowValueSearch *search, const RowValue *candidate) 
     return false;
 }
 
-RowValues saving_candidates(Arena *arena, const Snapshot *snapshot, const Kernel *kernel) {
-    RowValueSearch search = {.arena = arena, .snapshot = snapshot, .kernel = kernel};
-    for (const Op *op = kernel->function->body->first; op; op = op->next) {
+/// The candidates among what a region computes itself.
+static void add_region(RowValueSearch *search, const Region *region) {
+    for (const Op *op = region->first; op; op = op->next) {
         bool is_loop = op->code == OP_FOR || op->code == OP_STATIC_FOR;
-        if (is_loop) add_log_sums(&search, op);
+        if (is_loop) add_log_sums(search, op);
         for (int i = 0; i < op->result_count; i++) {
             const Value *value = op->results[i];
-            if (is_row(&search, value) && walk_from(value, is_of_loop, false, NULL))
-                add(&search, value,
+            if (is_row(search, value) && walk_from(value, is_of_loop, false, NULL))
+                add(search, value,
                     (RowValue){.name = value->name,
                                .expression = value->name,
                                .loop = is_loop ? op : NULL});
-            else if (is_choice(&search, value))
-                add_choice(&search, value);
+            else if (is_choice(search, value))
+                add_choice(search, value);
         }
     }
+}
+
+/// What follows an early return: the other side of the branch that a region ends with. NULL: it ends with none.
+static const Region *rest_of(const RowValueSearch *search, const Region *region) {
+    const Op *end = region_terminator(region), *branch = end ? end->previous : region->last;
+    if (!branch || branch->code != OP_IF || branch->result_count || branch->region_count != 2)
+        return NULL;
+    const SyntaxNode own = statement_at(search, place_of(branch));
+    for (int r = 0; r < 2; r++) {
+        const Region *side = branch->regions[r];
+        const Op *op = side->first;
+        while (op && (op->result_count != 1 || node_is_null(statement_at(search, place_of(op)))))
+            op = op->next;
+        if (op && !node_same(statement_at(search, place_of(op)), own)) return side;
+    }
+    return NULL;
+}
+
+RowValues saving_candidates(Arena *arena, const Snapshot *snapshot, const Kernel *kernel) {
+    RowValueSearch search = {.arena = arena, .snapshot = snapshot, .kernel = kernel};
+    const Region *region = kernel->function->body;
+    for (; region; region = rest_of(&search, region)) add_region(&search, region);
     for (LIST_EACH(int, i, search.found))
         search.found.items[i].is_covered = is_covered(&search, &search.found.items[i]);
     return search.found;

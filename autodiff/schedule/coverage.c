@@ -132,6 +132,21 @@ static bool visit_store(void *context, Op *op) {
     return true;
 }
 
+static bool is_same_cover(const ElementRanges *a, const ElementRanges *b) {
+    return !a->flags && !b->flags && poly_equal(a->base, b->base) && same_ranges(a, b);
+}
+
+/// What a later statement stores again is there once.
+static int without_repeats(ElementRanges *covers, int count) {
+    int left = 0;
+    for (int i = 0; i < count; i++) {
+        bool is_repeat = false;
+        for (int k = 0; k < left; k++) is_repeat |= is_same_cover(&covers[k], &covers[i]);
+        if (!is_repeat) covers[left++] = covers[i];
+    }
+    return left;
+}
+
 static const char *stored_text(StoredSearch *coverage, Function *backward, const Value *gradient,
                                bool may_load) {
     Arena *arena = coverage->arena;
@@ -144,7 +159,7 @@ static const char *stored_text(StoredSearch *coverage, Function *backward, const
     int count = 0;
     for (int i = 0; i < found.count; i++)
         count += element_ranges(coverage, found.stores[i], &covers[count]);
-    count = of_one_case(covers, count);
+    count = without_repeats(covers, of_one_case(covers, count));
     if (!join_covers(coverage, covers, count, &all) || (all.flags && may_load)) return NULL;
     Buffer out = buffer_new(arena);
     for (int i = 0; i < all.count; i++)

@@ -579,6 +579,19 @@ static const char *name_of_owner(const Flat *flat) {
     return NULL;
 }
 
+static bool visit_acting(void *context, Op *op) {
+    bool *found = context;
+    *found = *found || op_acts(op);
+    return !*found;
+}
+
+bool flat_may_take(const Differentiation *state) {
+    bool acts = false;
+    for (const Op *op = state->backward->body->first; op && !acts; op = op->next)
+        for (int r = 0; r < op->region_count; r++) region_walk(op->regions[r], visit_acting, &acts);
+    return !acts;
+}
+
 bool flat_take(Differentiation *state, const TileOrders *orders, ReductionPlan *plan) {
     *plan = (ReductionPlan){
         .arena = state->arena, .orders = orders, .summed = {true}, .is_sliced = true};

@@ -9,4 +9,7 @@
 /// All that it does has to be by element of a tile `program * lanes + lane`, which every program along the only axis has one of.
 bool flat_take(Differentiation *state, const TileOrders *orders, ReductionPlan *plan);
 
+/// False where flat_take is sure to say no: a loop or a branch of the backward writes something.
+bool flat_may_take(const Differentiation *state);
+
 #endif

@@ -21,6 +21,7 @@
 #include "autodiff/schedule/reduction_plan.h"
 #include "autodiff/schedule/stages.h"
 #include "autodiff/schedule/summed_programs.h"
+#include "autodiff/sharing/shared_axes.h"
 #include "autodiff/sharing/sharing.h"
 #include "autodiff/state/names.h"
 #include "autodiff/tape/tape.h"
@@ -342,8 +343,7 @@ static Value *count_owners(const Nest *nest, const SummedPrograms *programs, Bui
 /// behind would be another owner's. Rows that lie on each other have no gradient's memory.
 static bool sums_are_parts(const ReductionPlan *plan) {
     for (LIST_EACH(int, i, plan->statements))
-        if (!statement_ends_rows(plan->arena, plan->statements.items[i]->statement.op))
-            return false;
+        if (!statement_ends_rows(plan->arena, plan->statements.items[i])) return false;
     return true;
 }
 
@@ -541,6 +541,12 @@ static void wait_after(const Nest *nest, const Op *statement) {
     op_append(&b, OP_DEBUG_BARRIER, NULL, 0, 0);
 }
 
+/// Whether each lane adds to an element of its own.
+static bool lanes_have_own(Arena *arena, const SharedStatement *shared) {
+    return shared->by_flags || shared->is_of_program ||
+           lanes_are_apart(arena, shared->statement.op);
+}
+
 /// What the statement adds goes to this slice at once, to other elements in each iteration or program.
 static void update_slice(const Nest *nest, const SharedStatement *shared) {
     Op *op = shared->statement.op;
@@ -548,7 +554,7 @@ static void update_slice(const Nest *nest, const SharedStatement *shared) {
     Builder outside = {
         .function = function, .region = nest->programs->parent, .before = nest->programs};
     Builder b = {.function = function, .region = op->parent, .before = op, .range = op->range};
-    if (!lanes_are_apart(nest->plan->arena, op)) lanes_join(nest->state, op);
+    if (!lanes_have_own(nest->plan->arena, shared)) lanes_join(nest->state, op);
     Value *mask = access_mask(op), *offset = part_offset(nest, &outside, shared);
     Value *address = build_binary(&b, OP_ADD, op->operands[0], offset);
     Value *operands[] = {address, mask, mask ? build_float(&b, 0.0) : NULL};
@@ -760,7 +766,7 @@ static ReductionPlan plan_part(const ReductionPlan *plan, bool stores_at_once) {
     for (LIST_EACH(int, i, plan->statements)) {
         SharedStatement *shared = plan->statements.items[i];
         Op *op = shared->statement.op;
-        bool differs = plan->is_own && (shared->meets || !lanes_are_apart(plan->arena, op) ||
+        bool differs = plan->is_own && (shared->meets || !lanes_have_own(plan->arena, shared) ||
                                         statement_differs(plan, op));
         if (differs == stores_at_once) LIST_PUSH(plan->arena, &part.statements, shared);
     }
@@ -774,6 +780,7 @@ static void describe_sums(const Nest *nest, const ReductionPlan *plan) {
         Gradient *gradient = shared->gradient;
         if (shared->told_by) assume_told_by(nest->state, &shared->statement, shared->told_by);
         if (shared->is_of_program) assume_told(nest->state, &shared->statement);
+        shared_axes_assume(nest->state, shared);
         gradient->is_sum = plan->is_sliced || shared->is_one_of_several;
         gradient->is_parts = nest->is_parts;
         gradient->is_atomic = plan->is_sliced && !nest->is_parts;
@@ -833,7 +840,7 @@ static bool reductions_join(Differentiation *state, const ReductionPlan *plan) {
     return gather_programs(state, plan);
 }
 
-/// Programs keep what they add apart, in slices of their own. False where nothing is added so.
+/// Programs keep what they add apart, in slices of their own. False where nothing is added so, or too little.
 static bool shares_take(Differentiation *state, const TileOrders *orders) {
     ReductionPlan plan;
     if (!reductions_keep_shares(state, orders, &plan)) return false;
@@ -842,13 +849,27 @@ static bool shares_take(Differentiation *state, const TileOrders *orders) {
     return gather_programs(state, &plan);
 }
 
+/// Notes how many gradients would need atomics if programs kept what they add apart.
+static void note_shares(Differentiation *state, const TileOrders *orders) {
+    for (int all = 0; all < 2; all++)
+        state->parts.beside_shares[all] = reductions_beside_shares(state, orders, all);
+}
+
 void part_settle(Differentiation *state) {
     const BackwardPart *part = &state->parts.part;
-    if (part->kind == PART_WHOLE && !part->keeps_shares) return;
+    bool is_whole = part->kind == PART_WHOLE && !part->keeps_shares;
+    bool is_last = is_whole && state->options && state->options->keeps_schedule;
+    if (is_last || (is_whole && !state->parts.shared.count && !state->parts.several.count)) return;
     const TileOrders orders =
         tile_orders_open(state->arena, state->backward, part->has_digits ? TILE_MOST_DIGITS : 2);
     ReductionPlans plans = reductions_plan(state, &orders);
     state->parts.reduction_kernels = plans.count;
+    if (is_whole) {  // what there could be
+        state->parts.cannot_be_flat = !flat_may_take(state);
+        note_shares(state, &orders);
+        tile_orders_close(state->backward);
+        return;
+    }
     ReductionPlan together;
     state->parts.fits_one_pass = reductions_fit_one_pass(state, &orders, &plans, &together);
     bool is_made = true;
@@ -860,6 +881,7 @@ void part_settle(Differentiation *state) {
         is_made = flat_take(state, &orders, &together) && gather_programs(state, &together);
     else if (part->kind == PART_REDUCTION)
         is_made = part->index < plans.count && reduction_take(state, &plans, part->index);
+    if (part->kind == PART_PROGRAMS && !part->keeps_shares) note_shares(state, &orders);
     if (is_made && part->keeps_shares) is_made = shares_take(state, &orders);
     if (!is_made) {  // it may be half made: nobody reads it any more
         adjoint_fail(state, DIAGNOSTIC_GRADIENT_ATOMIC_HOT_SPOT, (Range){0}, "no owners");

@@ -1,6 +1,8 @@
 // Statements that several programs add with in; those that a gradient-reduction kernel can sum, and what it has to read from memory, out.
 #include "autodiff/schedule/reduction_plan.h"
 
+#include <limits.h>
+
 #include "analysis/addresses/affine.h"
 #include "analysis/addresses/affine_axes.h"
 #include "analysis/build/infer.h"
@@ -14,6 +16,7 @@
 #include "autodiff/schedule/schedule.h"
 #include "autodiff/schedule/summed_programs.h"
 #include "autodiff/sharing/numbered.h"
+#include "autodiff/sharing/shared_axes.h"
 #include "autodiff/tape/tape.h"
 
 static bool is_loop(const Op *op) { return op_is_loop(op->code); }
@@ -173,12 +176,50 @@ static bool find_gathered_axes(const Differentiation *state, const FunctionAxes 
     return any;
 }
 
+/// Whether the loops around the statement are one of owners, as find_loop wants them, whatever the flags of the launch are.
+static bool find_loop_by_flags(Candidate *candidate) {
+    const FlagAxes *by_flags = candidate->shared->by_flags;
+    int depth = 0;
+    for (Op *outer = candidate->op->parent->parent; outer; outer = outer->parent->parent) {
+        if (outer->code == OP_IF) continue;
+        bool is_owned = by_flags->loop_is_owned[depth];
+        if (outer->code != OP_FOR || candidate->loop || by_flags->loop_is_open[depth] ||
+            is_owned == by_flags->loop_is_free[depth])
+            return false;
+        if (is_owned) candidate->loop = outer;
+        depth++;
+    }
+    return true;
+}
+
+/// Which programs share the statement's elements, whatever the flags of the launch are.
+static bool find_axes_by_flags(const FunctionAxes *function, Candidate *candidate, bool is_alone) {
+    const FlagAxes *by_flags = candidate->shared->by_flags;
+    bool any = false;
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        for (int digit = AXIS_WHOLE; digit < TILE_MOST_DIGITS; digit++) {
+            int place = digit == AXIS_WHOLE ? TILE_MOST_DIGITS : digit;
+            bool is_free = by_flags->is_free[axis][place];
+            bool is_owned = by_flags->is_owned[axis][place];
+            if (digit >= function->digits[axis] && (is_free || is_owned)) return false;
+            if (is_free && is_owned) return false;
+            candidate->summed[summed_axis(axis, digit)] = is_free;
+            candidate->is_owned |= is_owned;
+            any |= is_free;
+        }
+    join_tile_axes(function, candidate->summed);
+    return any && (!is_alone || find_loop_by_flags(candidate));
+}
+
 /// Which programs share the statement's elements; `is_alone`: in one iteration of a loop, which is looked for.
 static bool find_axes(const Differentiation *state, const FunctionAxes *function,
                       Candidate *candidate, bool is_alone) {
     Axis axes[ACCESS_MOST_AXES];
     AxisDependence dependence[ACCESS_MOST_AXES];
     Access access = access_of(state->arena, candidate->op);
+    // Shares of all statements, on each side of a flag, would be as large as the largest of them.
+    if (candidate->shared->by_flags && (is_alone || !candidate->shared->is_one_of_several))
+        return find_axes_by_flags(function, candidate, is_alone);
     if (access.parameter && !access.offset.known && is_alone)
         return find_gathered_axes(state, function, candidate);
     if (!access.parameter || !access.offset.known || !lanes_are_apart(state->arena, candidate->op))
@@ -509,7 +550,7 @@ static bool visit_busy(void *context, Op *op) {
 static bool fits_slices(const Differentiation *state, const SharedStatement *shared) {
     bool is_busy = false;
     region_walk(state->backward->body, visit_busy, &is_busy);
-    return !is_busy && !shared->meets && statement_ends_rows(state->arena, shared->statement.op);
+    return !is_busy && !shared->meets && statement_ends_rows(state->arena, shared);
 }
 
 /// Adds the statement to the plan where that is possible.
@@ -697,10 +738,6 @@ static bool scatters_in_loop(Arena *arena, const Op *statement) {
            search.found;
 }
 
-bool statement_ends_rows(Arena *arena, Op *statement) {
-    return address_needs_no_strides(arena, statement) || lanes_are_bounded(arena, statement);
-}
-
 /// Axes of the grid along which programs keep what they add apart: all of them, where `all`.
 static bool find_kept_axes(Differentiation *state, const FunctionAxes *axes,
                            const SharedStatement *shared, bool all, bool *summed, bool *is_owned,
@@ -722,7 +759,7 @@ static bool find_kept_axes(Differentiation *state, const FunctionAxes *axes,
     *is_large |= is_dear && is_busy;
     // Lanes behind the end of a row may be those of another program that stores to the same slice.
     bool may_overrun = candidate.is_owned && op->operands[0]->type.rank > 0 &&
-                       !statement_ends_rows(state->arena, op);
+                       !statement_ends_rows(state->arena, shared);
     if ((may_overrun || candidate.is_open) && !all) return false;
     *is_owned |= candidate.is_owned;
     for (int axis = 0; axis < SUMMED_AXES; axis++) summed[axis] |= candidate.summed[axis];
@@ -747,15 +784,17 @@ static bool owners_are_apart(Differentiation *state, const FunctionAxes *axes,
                               part_stride(state, shared->statement.gradient));
 }
 
-/// Adds the statements of one gradient to the plan, all or none.
+/// Adds the statements of one gradient to the plan, all or none. `looks`: as far as is seen without a change of the backward.
 static void keep_shares_of(Differentiation *state, const FunctionAxes *axes,
-                           SharedStatement *shared, int count, bool all, ReductionPlan *plan) {
+                           SharedStatement *shared, int count, bool all, bool looks,
+                           ReductionPlan *plan) {
     bool summed[SUMMED_AXES] = {false}, is_owned = false, is_large = false;
     for (int i = 0; i < count; i++)
         if (shared[i].is_moved) return;
     for (int i = 0; i < count; i++)
         if (!find_kept_axes(state, axes, &shared[i], all, summed, &is_owned, &is_large)) return;
-    if (is_owned && !all && count > 1 && !owners_are_apart(state, axes, shared, count, summed))
+    if (is_owned && !all && count > 1 && !looks &&
+        !owners_are_apart(state, axes, shared, count, summed))
         return;
     for (int axis = 0; axis < SUMMED_AXES; axis++) plan->summed[axis] |= summed[axis];
     join_tile_axes(axes, plan->summed);
@@ -772,25 +811,52 @@ static bool has_few_programs(const Differentiation *state, const FunctionAxes *a
     return count == 1 && is_busy;
 }
 
-bool reductions_keep_shares(Differentiation *state, const TileOrders *orders, ReductionPlan *plan) {
+/// `looks`: what there may be at best, and nothing is changed for it.
+static bool plan_shares(Differentiation *state, const TileOrders *orders, bool all, bool looks,
+                        ReductionPlan *plan) {
     *plan =
         (ReductionPlan){.arena = state->arena, .orders = orders, .is_sliced = true, .is_own = true};
     for (int axis = 0; axis < PROGRAM_AXES; axis++)
         if (state->stores.unread_axes[axis] == GRID_AXIS_SEVERAL) return false;
     FunctionAxes axes = backward_axes(state);
-    bool all = state->parts.part.keeps_all;
     if (all && !has_few_programs(state, &axes)) return false;
     for (LIST_EACH(int, i, state->parts.shared))
-        keep_shares_of(state, &axes, &state->parts.shared.items[i], 1, all, plan);
+        keep_shares_of(state, &axes, &state->parts.shared.items[i], 1, all, looks, plan);
     SharedStatement *several = state->parts.several.items;
     for (int i = 0, count; i < state->parts.several.count; i += count) {
         for (count = 1; i + count < state->parts.several.count; count++)
             if (several[i + count].gradient != several[i].gradient) break;
-        keep_shares_of(state, &axes, &several[i], count, all, plan);
+        keep_shares_of(state, &axes, &several[i], count, all, looks, plan);
     }
     bool any = false;
     for (int axis = 0; axis < SUMMED_AXES; axis++) any |= plan->summed[axis];
     return plan->statements.count > 0 && any;
+}
+
+/// How many gradients need atomics beside those that the plan's statements are for, whose statements are all in it.
+static int atomics_beside(const Differentiation *state, const ReductionPlan *plan) {
+    int count = 0;
+    for (int i = 0; i < state->result->gradient_count; i++)
+        count += state->result->gradients[i].is_atomic;
+    for (LIST_EACH(int, i, plan->statements)) {
+        bool is_first = true;
+        for (int k = 0; k < i; k++)
+            is_first = is_first &&
+                       plan->statements.items[k]->gradient != plan->statements.items[i]->gradient;
+        count -= is_first;
+    }
+    return count;
+}
+
+bool reductions_keep_shares(Differentiation *state, const TileOrders *orders, ReductionPlan *plan) {
+    const BackwardPart *part = &state->parts.part;
+    return plan_shares(state, orders, part->keeps_all, false, plan) &&
+           atomics_beside(state, plan) <= part->most_atomics;
+}
+
+int reductions_beside_shares(Differentiation *state, const TileOrders *orders, bool all) {
+    ReductionPlan plan;
+    return plan_shares(state, orders, all, true, &plan) ? atomics_beside(state, &plan) : INT_MAX;
 }
 
 bool reductions_fit_one_pass(Differentiation *state, const TileOrders *orders,

@@ -16,13 +16,13 @@ bool reductions_fit_one_pass(Differentiation *state, const TileOrders *orders,
                              const ReductionPlans *apart, ReductionPlan *plan);
 /// Whether what programs add may go to shares of their own, and `plan` for it: statements that add less than the programs read for
 /// them, as a number for each tile, so that shares cost little. Where they share other axes, programs are apart along all of these.
-/// Those that kernels of their own sum are no more there.
+/// Those that kernels of their own sum are no more there. False as well where more gradients would need atomics than somebody wants.
 bool reductions_keep_shares(Differentiation *state, const TileOrders *orders, ReductionPlan *plan);
+/// How many gradients need atomics beside such shares, at least; `all`: with a share of all for each program. INT_MAX where there are none.
+int reductions_beside_shares(Differentiation *state, const TileOrders *orders, bool all);
 /// Whether a statement adds to other elements, or under other masks and branches, in programs along the summed axes or in iterations
 /// of the loops around it: its sum cannot wait in registers.
 bool statement_differs(const ReductionPlan *plan, const Op *statement);
-/// Whether what lies behind the lanes of a row is never stored to: rows have no stride, or masks end them.
-bool statement_ends_rows(Arena *arena, Op *statement);
 /// Whether a value of the backward tells programs along the summed axes apart, or iterations of loops that are summed over.
 bool owners_differ(const ReductionPlan *plan, Value *value);
 

@@ -3,6 +3,8 @@
 // may move to a kernel of their own (reductions.h).
 #include "autodiff/schedule/schedule.h"
 
+#include <string.h>
+
 #include "analysis/addresses/affine.h"
 #include "analysis/addresses/affine_axes.h"
 #include "analysis/build/build.h"
@@ -23,6 +25,7 @@
 #include "autodiff/schedule/tile_orders.h"
 #include "autodiff/sharing/flags_around.h"
 #include "autodiff/sharing/owner_masks.h"
+#include "autodiff/sharing/shared_axes.h"
 #include "autodiff/sharing/sharing.h"
 #include "autodiff/state/differentiation.h"
 
@@ -80,6 +83,19 @@ static void share_group(Gradient *gradient, const Accumulation *statement, const
     gradient->range = statement->range;
 }
 
+/// Whether nobody knows of an id, or of a loop, whether it moves the address of a statement.
+static bool axes_are_open(Differentiation *state, Op *op) {
+    Axis axes[ACCESS_MOST_AXES];
+    AxisDependence dependence[ACCESS_MOST_AXES];
+    Access access = places_find(state->versions.places, op)->access;
+    if (!access.parameter || !access.offset.known) return true;
+    int count = access_axes(state->arena, state->versions.axes, &access, axes, dependence,
+                            ACCESS_MOST_AXES);
+    for (int i = 0; i < count; i++)
+        if (dependence[i] == AXIS_SCATTERED) return true;
+    return false;
+}
+
 /// Notes statements that stay atomics for who may find other sums for them.
 static void note_shared(Differentiation *state, Gradient *gradient, const Accumulation *group,
                         int count) {
@@ -90,6 +106,10 @@ static void note_shared(Differentiation *state, Gradient *gradient, const Accumu
             shared.meets = shared.meets ||
                            (k != i && !places_are_apart(state->arena, group[i].op, group[k].op));
         shared.told_by = told_but_for_alike(state, &group[i], &shared.alike);
+        // One kernel in the forward's schedule sums nothing for others, and is what is left where steps are short.
+        bool may_sum = !state->options || !state->options->keeps_schedule;
+        if (may_sum && !shared.told_by && axes_are_open(state, group[i].op))
+            shared.by_flags = shared_axes_by_flags(state, &group[i]);
         shared.is_of_program = count > 1 && statement_sharing(state, &group[i]).is_of_program;
         if (count == 1)
             LIST_PUSH(state->arena, &state->parts.shared, shared);
@@ -408,6 +428,23 @@ static void schedule_running(Differentiation *state, Gradient *gradient, const A
     }
 }
 
+/// The parameter of the backward; or NULL.
+static const Value *parameter_named(const Function *function, const char *name) {
+    for (int i = 0; i < function->parameter_count; i++)
+        if (strcmp(function->parameters[i].name, name) == 0) return function->parameters[i].value;
+    return NULL;
+}
+
+/// What the backward will assert of its constexprs.
+static void note_multiples(Differentiation *state, FunctionAxes *axes) {
+    for (LIST_EACH(int, i, state->joins.multiples)) {
+        const Multiple *known = &state->joins.multiples.items[i];
+        MultipleSize own = {parameter_named(state->backward, known->size),
+                            parameter_named(state->backward, known->of)};
+        if (own.size && own.of) LIST_PUSH(state->arena, &axes->multiples, own);
+    }
+}
+
 FunctionAxes backward_axes(Differentiation *state) {
     FunctionAxes axes = function_axes(state->arena, state->backward);
     Builder b = {.function = state->backward,
@@ -416,6 +453,7 @@ FunctionAxes backward_axes(Differentiation *state) {
     for (int axis = 0; axis < PROGRAM_AXES; axis++)
         if (state->stores.adding_axes[axis] && !axes.programs[axis])
             axes.programs[axis] = build_unary(&b, OP_PROGRAM_ID, build_int(&b, axis));
+    note_multiples(state, &axes);
     return axes;
 }
 

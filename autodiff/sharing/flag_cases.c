@@ -4,21 +4,13 @@
 #include "analysis/build/infer.h"
 #include "analysis/ir/walk.h"
 #include "autodiff/rewrite/rewrite.h"
+#include "autodiff/sharing/launch_flags.h"
 
 enum { MOST_OPS = 10000 };  // of all copies. Beyond: no cases are told apart
 
 typedef LIST(Op *) Accesses;
 
 /* ---- conditions ---- */
-
-/// The condition without `not` in front of it.
-static const Value *bare_condition(const Value *condition, bool *is_negated) {
-    while (condition->op && condition->op->code == OP_LOGICAL_NOT) {
-        *is_negated = !*is_negated;
-        condition = condition->op->operands[0];
-    }
-    return condition;
-}
 
 static bool is_of_launch(const Value *condition) {
     return condition->type.rank == 0 && !condition->constant && value_is_of_parameters(condition);
@@ -27,18 +19,12 @@ static bool is_of_launch(const Value *condition) {
 bool ops_are_of_different_launches(const Op *a, const Op *b) {
     for (const Region *left = a->parent; left && left->parent; left = left->parent->parent) {
         if (left->parent->code != OP_IF || !is_of_launch(left->parent->operands[0])) continue;
-        bool turns_left = false;
-        const Value *condition = bare_condition(left->parent->operands[0], &turns_left);
-        for (const Region *right = b->parent; right && right->parent;
-             right = right->parent->parent) {
-            bool turns_right = false;
-            if (right->parent->code != OP_IF ||
-                bare_condition(right->parent->operands[0], &turns_right) != condition)
-                continue;
-            bool left_holds = (left == left->parent->regions[0]) != turns_left;
-            bool right_holds = (right == right->parent->regions[0]) != turns_right;
-            if (left_holds != right_holds) return true;
-        }
+        for (const Region *right = b->parent; right && right->parent; right = right->parent->parent)
+            if (right->parent->code == OP_IF && is_of_launch(right->parent->operands[0]) &&
+                launch_conditions_exclude(
+                    left->parent->operands[0], left == left->parent->regions[0],
+                    right->parent->operands[0], right == right->parent->regions[0]))
+                return true;
     }
     return false;
 }
@@ -54,19 +40,15 @@ static bool chooses_places(const Op *op) {
 }
 
 typedef struct SideSearch {
-    const Value *flags[FLAGS_MOST];
-    int count, ops;
+    LaunchFlagList flags;
+    int ops;
 } SideSearch;
 
 static bool visit_flag(void *context, Op *op) {
     SideSearch *search = context;
     search->ops++;
     if (op->code != OP_IF || !chooses_places(op) || !is_of_launch(op->operands[0])) return true;
-    bool is_negated = false;
-    const Value *flag = bare_condition(op->operands[0], &is_negated);
-    for (int i = 0; i < search->count; i++)
-        if (search->flags[i] == flag) return true;
-    if (search->count < FLAGS_MOST) search->flags[search->count++] = flag;
+    launch_flags_add(&search->flags, op->operands[0]);
     return true;
 }
 
@@ -106,21 +88,16 @@ static void take_side(Function *function, Op *branch, int side) {
 }
 
 /// Takes the sides that the values of the flags choose. Flags of the copy.
-static void take_sides(Function *function, Region *region, Value *const *flags, int count,
+static void take_sides(Function *function, Region *region, const LaunchFlagList *flags,
                        unsigned values) {
     for (Op *op = region->first, *next; op; op = next) {
         next = op->next;
-        bool is_negated = false;
-        const Value *condition =
-            op->code == OP_IF ? bare_condition(op->operands[0], &is_negated) : NULL;
-        int flag = 0;
-        while (condition && flag < count && flags[flag] != condition) flag++;
-        if (!condition || flag == count) {
+        int holds = op->code == OP_IF ? launch_condition_value(flags, values, op->operands[0]) : -1;
+        if (holds < 0) {
             for (int i = 0; i < op->region_count; i++)
-                take_sides(function, op->regions[i], flags, count, values);
+                take_sides(function, op->regions[i], flags, values);
             continue;
         }
-        bool holds = ((values >> flag) & 1) != is_negated;
         Op *first = op->regions[!holds]->first;
         next = first == region_terminator(op->regions[!holds]) ? op->next : first;
         take_side(function, op, !holds);
@@ -155,8 +132,9 @@ static bool find_remainders(Arena *arena, const Value *number, Remainders *found
 }
 
 /// Where a kernel reads of a row's number `x` nothing but `x % c`, programs that have one remainder do the same: those stand for them in
-/// which the number is the remainder.
-static void take_first_copies(Arena *arena, Function *function) {
+/// which the number is the remainder. Whether there are any.
+static bool take_first_copies(Arena *arena, Function *function) {
+    bool any = false;
     FunctionAxes axes = function_axes(arena, function);
     Map readers = function_readers(arena, function);
     for (int axis = 0; axis < PROGRAM_AXES; axis++)
@@ -164,9 +142,11 @@ static void take_first_copies(Arena *arena, Function *function) {
             Value *number = axes.tiles[axis][digit];
             Remainders found = {.readers = &readers};
             if (!number || !find_remainders(arena, number, &found)) continue;
+            any = any || found.all.count > 0;
             for (LIST_EACH(int, i, found.all))
                 region_replace_uses(function->body, found.all.items[i]->results[0], number);
         }
+    return any;
 }
 
 static SharingView view_of_case(Arena *arena, const SharingView *view, const SideSearch *search,
@@ -186,25 +166,32 @@ static SharingView view_of_case(Arena *arena, const SharingView *view, const Sid
         void *store = map_get_pointer(view->upstreams, op);
         if (store) map_set_pointer(upstreams, copy, store);
     }
-    Value *flags[FLAGS_MOST];
-    for (int i = 0; i < search->count; i++)
-        flags[i] = map_get_pointer(&copied, (Value *)(uintptr_t)search->flags[i]);
-    take_sides(function, function->body, flags, search->count, values);
+    LaunchFlagList flags = {.count = search->flags.count};
+    for (int i = 0; i < flags.count; i++)
+        flags.items[i] = map_get_pointer(&copied, (Value *)(uintptr_t)search->flags.items[i]);
+    take_sides(function, function->body, &flags, values);
     function_drop_dead(function);
-    take_first_copies(arena, function);
+    bool has_copies = take_first_copies(arena, function);
     Places *places = ARENA_NEW(arena, Places);
     FunctionAxes *axes = ARENA_NEW(arena, FunctionAxes);
     *places = places_new(arena);
     *axes = function_axes(arena, function);
-    return (SharingView){function, axes, places, upstreams, copies, originals};
+    for (LIST_EACH(int, i, view->axes->multiples)) {
+        const MultipleSize *known = &view->axes->multiples.items[i];
+        MultipleSize own = {map_get_pointer(&copied, (Value *)(uintptr_t)known->size),
+                            map_get_pointer(&copied, (Value *)(uintptr_t)known->of)};
+        if (own.size && own.of) LIST_PUSH(arena, &axes->multiples, own);
+    }
+    return (SharingView){function, axes, places, upstreams, copies, originals, has_copies};
 }
 
 const FlagCases *flag_cases_new(Arena *arena, const SharingView *view) {
     FlagCases *cases = ARENA_NEW(arena, FlagCases);
     SideSearch search = {0};
     region_walk(view->function->body, visit_flag, &search);
-    if (!search.count || search.ops << search.count > MOST_OPS) return cases;
-    cases->count = 1 << search.count;
+    const int count = search.flags.count;
+    if (!count || search.ops << count > MOST_OPS) return cases;
+    cases->count = 1 << count;
     for (int i = 0; i < cases->count; i++)
         cases->items[i] = view_of_case(arena, view, &search, (unsigned)i);
     return cases;

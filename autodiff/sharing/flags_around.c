@@ -53,18 +53,17 @@ static const Region *side_of(const Op *branch, const Op *op) {
     return NULL;
 }
 
-/// Those around the statement of this index.
-static void note_around(Differentiation *state, const Accumulation *group, int count, int index) {
-    bool has_loop = false;
-    for (const Region *region = group[index].op->parent; region && region->parent;
-         region = region->parent->parent) {
-        const Op *around = region->parent;
-        has_loop = has_loop || op_is_loop(around->code);
-        if (around->code != OP_IF) continue;
-        bool divides = has_loop;
-        for (int k = 0; k < count; k++) divides = divides || side_of(around, group[k].op) != region;
-        if (divides) note_condition(state, around->operands[0], 0);
-    }
+/// Those around the statement of this index, from `region` on. The outermost first: it divides the kernel, whatever there is within.
+static void note_around(Differentiation *state, const Accumulation *group, int count,
+                        const Region *region, bool has_loop) {
+    const Op *around = region->parent;
+    if (!around) return;
+    has_loop = has_loop || op_is_loop(around->code);
+    note_around(state, group, count, around->parent, has_loop);
+    if (around->code != OP_IF) return;
+    bool divides = has_loop;
+    for (int k = 0; k < count; k++) divides = divides || side_of(around, group[k].op) != region;
+    if (divides) note_condition(state, around->operands[0], 0);
 }
 
 typedef struct ChosenPlaces {
@@ -84,7 +83,7 @@ static bool visit_place(void *context, Value *value) {
 }
 
 void flags_around_note(Differentiation *state, const Accumulation *group, int count) {
-    for (int i = 0; i < count; i++) note_around(state, group, count, i);
+    for (int i = 0; i < count; i++) note_around(state, group, count, group[i].op->parent, false);
     ChosenPlaces search = {state, map_new(state->arena)};
     for (int i = 0; i < count; i++) {
         const Access access = access_of(state->arena, group[i].op);

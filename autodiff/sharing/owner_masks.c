@@ -39,11 +39,12 @@ static void leave_to(Differentiation *state, const Accumulation *statement, Valu
     op_set_operand(op, place, both);
     // Programs that add up in a kernel of their own ask for nothing that differs between them: a quotient of their ids does not.
     const Map *upstreams = &state->stores.upstreams;
-    bool is_told = like_stores_find(state->arena, state->backward, upstreams, op, NULL).count > 0 ||
-                   told_by_store(state->arena, state->backward, upstreams, op, NULL) != NULL;
     bool is_quotient = owner->op && owner->op->code == OP_LT && owner->op->operands[0]->op &&
                        owner->op->operands[0]->op->code == OP_FLOORDIV;
-    if (!is_told && !is_quotient) op_set_operand(op, place, before);
+    if (is_quotient) return;
+    bool is_told = like_stores_find(state->arena, state->backward, upstreams, op, NULL).count > 0 ||
+                   told_by_store(state->arena, state->backward, upstreams, op, NULL) != NULL;
+    if (!is_told) op_set_operand(op, place, before);
 }
 
 void accumulations_leave_to_owners(Differentiation *state) {

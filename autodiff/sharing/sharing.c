@@ -249,8 +249,7 @@ static SharingView whole_view(Differentiation *state) {
                          .upstreams = &state->stores.upstreams};
 }
 
-/// The backward for each value of the flags, made when it is asked for first.
-static const FlagCases *cases_of(Differentiation *state) {
+const FlagCases *sharing_cases(Differentiation *state) {
     if (!state->stores.cases) {
         SharingView view = whole_view(state);
         state->stores.cases = flag_cases_new(state->arena, &view);
@@ -271,7 +270,7 @@ static const Op *original(const SharingView *view, const Op *op) {
 
 /// What holds of it whatever the flags are, and by which stores that is told in each case. Nothing, where no flag decides.
 static GradientSharing sharing_in_cases(Differentiation *state, const Accumulation *statement) {
-    const FlagCases *cases = cases_of(state);
+    const FlagCases *cases = sharing_cases(state);
     bool any = cases->count > 0;
     GradientSharing all = {.is_by_flags = true, .is_private = any, .is_of_program = any};
     for (int i = 0; i < cases->count && all.is_of_program; i++) {
@@ -489,7 +488,7 @@ static Pair pair_in(Differentiation *state, const SharingView *view, Two *two, O
 }
 
 static Pair pair_in_cases(Differentiation *state, Two *two) {
-    const FlagCases *cases = cases_of(state);
+    const FlagCases *cases = sharing_cases(state);
     GradientSharing one = statement_sharing(state, two->a);
     GradientSharing other = statement_sharing(state, two->b);
     Pair all = cases->count ? PAIR_APART : PAIR_SHARED;

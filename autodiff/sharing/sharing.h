@@ -21,6 +21,8 @@ typedef enum Pair {
     PAIR_ORDERED,  // they meet in one program, the one after the other
 } Pair;
 
+/// The backward for each value of the flags of a launch, made when it is asked for first.
+const struct FlagCases *sharing_cases(Differentiation *state);
 /// While `versions.places` and `versions.axes` are those of the backward.
 GradientSharing statement_sharing(Differentiation *state, const Accumulation *statement);
 bool sharing_is_told(const GradientSharing *sharing);

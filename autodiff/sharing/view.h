@@ -14,6 +14,8 @@ typedef struct SharingView {
         upstreams;  // loads of the function -> the store of the forward that takes them (StoreState)
     const Map *copies;     // op of the backward -> op of the copy; NULL where it is no copy
     const Map *originals;  // the other way
+    bool
+        has_copies;  // programs that do the same were taken for one: their sums are not told apart in it
 } SharingView;
 
 #endif

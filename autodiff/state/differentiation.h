@@ -32,6 +32,23 @@ typedef struct RunningStep {
     Value *gradient;  // the backward's parameter that it is about
 } RunningStep;
 
+/// Axes around a statement in whose address memory or a flag of the launch decides, for each value of the flags by itself (shared_axes.h).
+typedef struct FlagAxes {
+    bool is_free
+        [PROGRAM_AXES]
+        [1 +
+         TILE_MOST_DIGITS];  // under some value programs along this digit, or the axis (the last one), share elements
+    bool is_owned[PROGRAM_AXES]
+                 [1 + TILE_MOST_DIGITS];  // under some value they share none, and differ by it
+    bool loop_is_free[LOOPS_MOST_NESTED], loop_is_owned[LOOPS_MOST_NESTED];  // the innermost first
+    bool loop_is_open[LOOPS_MOST_NESTED];  // under some value nobody knows
+    bool ends_rows;                        // no row reaches into the next one (statement_ends_rows)
+    const Op *told_by[1 << FLAGS_MOST];    // as of SharedStatement, under each value
+    const Value *offsets
+        [1
+         << FLAGS_MOST];  // a parameter that must not decrease: programs have what lies between its elements
+} FlagAxes;
+
 /// A statement that adds to elements which other programs add to as well.
 typedef struct SharedStatement {
     Accumulation statement;  // its op is an atomic add
@@ -44,6 +61,7 @@ typedef struct SharedStatement {
     // What takes the upstream gradient of a store that tells which program has what, of those that differ by more than `alike`; or NULL.
     const Op *told_by;
     AlikePrograms alike;
+    const FlagAxes *by_flags;  // where nothing is known of the axes otherwise; or NULL
 } SharedStatement;
 
 /// Which part of a backward is derived.
@@ -58,6 +76,7 @@ typedef struct BackwardPart {
     int index;                             // of PART_REDUCTION
     bool moved[BACKWARD_MOST_REDUCTIONS];  // of PART_PROGRAMS: those that there are
     bool keeps_shares;  // PART_WHOLE and PART_PROGRAMS: programs keep what they add apart
+    int most_atomics;   // of gradients, with `keeps_shares`: where more are left, nobody wants it
     bool keeps_all;     // likewise, each from all others, also where nobody knows who meets
     bool has_digits;    // ids are taken by more digits than rows and columns (tile_orders.h)
     bool
@@ -212,6 +231,9 @@ typedef struct PartState {
         has_large_slices;  // these are as large as what programs read, which are busy with loops or products
     Map part_strides;  // parameter of a gradient that programs store parts of -> that of the elements between them
     int reduction_kernels;  // how many PART_REDUCTION there may be
+    bool cannot_be_flat;    // no PART_FLAT can be made of it
+    int beside_shares
+        [2];  // how many gradients need atomics at least, if programs keep shares apart, or shares of all
     Value *
         stages;  // parameter: how many iterations of a loop over programs load ahead (stages.h); or NULL
     Value *run_tile

@@ -24,7 +24,8 @@ bool launch_alone(const Backward *backward, const char *name) {
 
 bool step_checks_are_equal(const StepCheck *a, const StepCheck *b) {
     bool same = a->range_count == b->range_count && a->is_of_stores == b->is_of_stores &&
-                strcmp(a->of, b->of) == 0 && strcmp(a->guard, b->guard) == 0;
+                a->programs == b->programs && strcmp(a->of, b->of) == 0 &&
+                strcmp(a->guard, b->guard) == 0;
     for (int i = 0; same && i < a->range_count; i++) same = strcmp(a->ranges[i], b->ranges[i]) == 0;
     if (!same || !a->other || !b->other) return same && !a->other && !b->other;
     return strcmp(a->distance, b->distance) == 0 && step_checks_are_equal(a->other, b->other);

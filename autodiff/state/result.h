@@ -277,7 +277,7 @@ typedef struct Assumption {
     Range range;       // the access that it is about
     const char
         *offsets;  // the parameter whose elements do not decrease, as the Function checks; or NULL
-    int program_axis;  // of the grid: each program reads its own offset and the next, or its own length
+    int program_axis;  // of the grid: each program reads its own offset and the next, or its own length; -1: digits of ids number them
     const char
         *lengths;  // the parameter whose elements end rows of `of`, as the Function checks; or NULL
     const char *step, *of;  // from one row to the next, in Python over the forward's arguments
@@ -315,6 +315,7 @@ typedef struct StepCheck {
     bool
         is_of_stores;  // of one store, which the launches of the file do not show to keep to its own elements
     const char **bounds;  // of `is_of_stores`: for each range one that no tuner decides, or NULL
+    int programs;  // of a pair: so many ranges, the first ones, number programs, and only other programs have to keep apart; 0: all
 } StepCheck;
 
 /// How the backward has the states of a recurrence in reverse order.

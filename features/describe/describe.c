@@ -368,6 +368,11 @@ void describe_operation(Buffer *out, OpCode code, bool method) {
     if (row->since) buffer_printf(out, "\n\nSince Triton %s.", row->since);
     if (row->until) buffer_printf(out, "\n\nTriton %s no longer has it.", row->until);
     if (row->instead) buffer_printf(out, " Use %s.", row->instead);
+    describe_operation_rule(out, code);
+}
+
+void describe_operation_rule(Buffer *out, OpCode code) {
+    const OpRow *row = &op_rows[code];
     if (row->kind == KIND_HINT || row->kind == KIND_REMOVED || row->kind == KIND_STRUCTURAL) return;
     if (row->expands) buffer_printf(out, "\n\nIt stands for\n```python\n%s\n```", row->expands);
     describe_rule(out, code);

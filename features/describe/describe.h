@@ -36,5 +36,7 @@ const char *stranger_text(Arena *arena, Str text);
 void describe_value(Buffer *out, FileNames *names, const Kernel *kernel, const Value *value);
 /// Signature, documentation, versions, definition and derivative of an operation.
 void describe_operation(Buffer *out, OpCode code, bool method);
+/// Its derivative alone, where it has one.
+void describe_operation_rule(Buffer *out, OpCode code);
 
 #endif

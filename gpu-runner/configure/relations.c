@@ -438,9 +438,12 @@ bool part_lists_set(const ParameterFacts *facts, PlanConfiguration *configuratio
     return true;
 }
 
-/// The number of elements of a row that follow each other, which a mask ends by the same size; 0: it is none.
-static int64_t row_length(const ParameterFacts *facts, const PlanArgument *argument) {
-    if (!facts->is_masked || !facts->is_stride || facts->is_block) return 0;
+/// The number of elements of a row that follow each other, which a mask ends by the same size, or of rows that a loop walks; 0: it is
+/// none. Where rows lie apart by strides of their own, `is_strided`, their ends alone say how long they are.
+static int64_t row_length(const ParameterFacts *facts, const PlanArgument *argument,
+                          bool is_strided) {
+    bool is_end = facts->is_masked || facts->is_bound;
+    if (!is_end || facts->is_stride == is_strided || facts->is_block) return 0;
     if (argument->kind == ARGUMENT_INTEGER) return argument->integer;
     bool is_number =
         argument->kind == ARGUMENT_CONSTANT && argument->constant->kind == CONSTANT_INT;
@@ -449,10 +452,11 @@ static int64_t row_length(const ParameterFacts *facts, const PlanArgument *argum
 
 void lengths_fit(const ParameterFacts *facts, PlanConfiguration *configuration) {
     int64_t shortest = 0;
-    for (int i = 0; i < configuration->argument_count; i++) {
-        int64_t length = row_length(&facts[i], &configuration->arguments[i]);
-        if (length > 0 && (!shortest || length < shortest)) shortest = length;
-    }
+    for (int strided = 0; strided < 2 && !shortest; strided++)
+        for (int i = 0; i < configuration->argument_count; i++) {
+            int64_t length = row_length(&facts[i], &configuration->arguments[i], strided);
+            if (length > 0 && (!shortest || length < shortest)) shortest = length;
+        }
     for (int i = 0; i < configuration->argument_count && shortest; i++) {
         PlanArgument *argument = &configuration->arguments[i];
         bool is_length = facts[i].is_length && is_list(&facts[i], argument) &&

@@ -212,8 +212,7 @@ static Error fill_from_here(DenseMemory *dense, const VirtualMemory *memory, int
     const DenseBuffer *own = &dense->buffers.items[index];
     Arena *scratch = arena_new();
     int64_t *bits = ARENA_ARRAY(scratch, int64_t, own->count);
-    for (int64_t i = 0; i < own->count; i++)
-        bits[i] = memory_bits(memory, memory->buffers.items[index], own->first + i);
+    memory_bits(memory, memory->buffers.items[index], own->first, own->count, bits, NULL);
     Error error = device_copy(dense->device, dense->arena, bits, (size_t)own->count * 8, own->data);
     arena_free(scratch);
     return error;

@@ -111,7 +111,7 @@ TileCard device_card(const Device *device) {
 /// Kernels that are loaded, by their text: all that are kept.
 static struct {
     Arena *arena;
-    const char *texts[MOST_KERNELS];
+    Str texts[MOST_KERNELS];  // all begin alike, and few are as long
     bool is_quick[MOST_KERNELS];
     DeviceKernel kernels[MOST_KERNELS];
     int count;
@@ -133,8 +133,9 @@ static Str ready_code(const char *text, bool is_quick) {
 }
 
 static const DeviceKernel *kept_kernel(const char *text, bool is_quick) {
+    const Str wanted = str_from(text);
     for (int i = 0; i < loaded.count; i++)
-        if (loaded.is_quick[i] == is_quick && strcmp(loaded.texts[i], text) == 0)
+        if (loaded.is_quick[i] == is_quick && str_equal(loaded.texts[i], wanted))
             return &loaded.kernels[i];
     return NULL;
 }
@@ -196,7 +197,7 @@ Error device_kernel(Device *device, Arena *arena, const char *text, const char *
     Error error = device_load(device, arena, text, name, is_quick, kernel);
     if (error) return error;
     if (!loaded.arena) loaded.arena = arena_new();
-    loaded.texts[loaded.count] = arena_strdup(loaded.arena, text);
+    loaded.texts[loaded.count] = str_from(arena_strdup(loaded.arena, text));
     loaded.is_quick[loaded.count] = is_quick;
     loaded.kernels[loaded.count++] = *kernel;
     return NULL;

@@ -59,11 +59,12 @@ static Error buffer_plan(Transfer *transfer, int index, const VirtualMemory *foo
     return NULL;
 }
 
-/// The offset of the buffer's element `at` among those that are copied.
-static int64_t offset_of(const Transfer *transfer, int buffer, int64_t at) {
+/// The offset of the buffer's element `at` among those that are copied; `*count`: how many follow each other from there.
+static int64_t offset_of(const Transfer *transfer, int buffer, int64_t at, int64_t *count) {
     const Offsets *pages = &transfer->pages[buffer];
-    if (!pages->count) return transfer->buffers[buffer].first + at;
-    return pages->items[at / PAGE_ELEMENTS] + at % PAGE_ELEMENTS;
+    const LoweredBuffer *lowered = &transfer->buffers[buffer];
+    *count = pages->count ? PAGE_ELEMENTS : lowered->count - at;
+    return pages->count ? pages->items[at / PAGE_ELEMENTS] : lowered->first + at;
 }
 
 static Error transfer_plan(Transfer *transfer, const Device *device, const Lowered *lowered,
@@ -134,10 +135,10 @@ static void transfer_fill(Transfer *transfer, const CudaCall *call) {
         MemoryBuffer *buffer = transfer->memory->buffers.items[i];
         const LoweredBuffer *lowered = &transfer->buffers[i];
         bool is_moved = tangents && dtype_code_is_float(buffer->dtype);
-        for (int64_t k = 0; k < lowered->count; k++, at++) {
-            int64_t offset = offset_of(transfer, i, k);
-            transfer->data[at] = memory_bits(transfer->memory, buffer, offset);
-            if (is_moved) tangents[at] = memory_tangent(buffer, offset);
+        for (int64_t k = 0, count; k < lowered->count; k += count, at += count) {
+            const int64_t offset = offset_of(transfer, i, k, &count);
+            memory_bits(transfer->memory, buffer, offset, count, transfer->data + at,
+                        is_moved ? tangents + at : NULL);
         }
     }
     launch_arguments(call, transfer->arguments, transfer->tangents);
@@ -206,11 +207,10 @@ static void transfer_take(Transfer *transfer, const CudaCall *call) {
         MemoryBuffer *buffer = transfer->memory->buffers.items[i];
         const LoweredBuffer *lowered = &transfer->buffers[i];
         bool is_moved = tangents && dtype_code_is_float(buffer->dtype);
-        for (int64_t k = 0; k < lowered->count; k++, at++) {
-            if (!transfer->written[at]) continue;
-            int64_t offset = offset_of(transfer, i, k);
-            memory_take(transfer->memory, buffer, offset, transfer->data[at]);
-            if (is_moved) memory_take_tangent(transfer->memory, buffer, offset, tangents[at]);
+        for (int64_t k = 0, count; k < lowered->count; k += count, at += count) {
+            const int64_t offset = offset_of(transfer, i, k, &count);
+            memory_take_written(transfer->memory, buffer, offset, count, transfer->written + at,
+                                transfer->data + at, is_moved ? tangents + at : NULL);
         }
     }
 }
@@ -257,14 +257,19 @@ void cuda_prepare(Device *device, const char *first, const CudaCall *calls, int 
     if (first) texts[text_count++] = first;
     for (int i = 0; i < count; i++) {
         Lowered lowered;
-        Error error = lower_function(scratch, calls[i].function, calls[i].arguments,
-                                     calls[i].numbers, &lowered);
+        Error error = lower_known(calls[i].texts, scratch, calls[i].function, calls[i].arguments,
+                                  calls[i].numbers, &lowered);
         if (!error) error = launch_too_long(scratch, &lowered, is_quick);
         if (!error && !is_among(texts, text_count, lowered.text))
             texts[text_count++] = lowered.text;
     }
     device_prepare(device, texts, text_count, is_quick);
     arena_free(scratch);
+}
+
+LoweredTexts *cuda_texts(CudaUse *use) {
+    if (!use->texts) use->texts = lowered_texts_new(use->arena);
+    return use->texts;
 }
 
 Error cuda_launch(Arena *arena, VirtualMemory *memory, const CudaCall *call) {
@@ -274,8 +279,8 @@ Error cuda_launch(Arena *arena, VirtualMemory *memory, const CudaCall *call) {
     Transfer transfer = {.arena = arena_new(), .memory = memory};
     Lowered lowered;
     DeviceKernel kernel;
-    error =
-        lower_function(transfer.arena, call->function, call->arguments, call->numbers, &lowered);
+    error = lower_known(call->texts, transfer.arena, call->function, call->arguments, call->numbers,
+                        &lowered);
     if (!error) error = launch_too_long(transfer.arena, &lowered, true);
     if (!error)
         error = device_kernel(device, transfer.arena, lowered.text, LOWERED_NAME, true, &kernel);

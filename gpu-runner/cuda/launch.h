@@ -4,11 +4,12 @@
 
 #include "gpu-runner/cuda/device.h"
 #include "gpu-runner/interp/interp.h"
-#include "gpu-runner/staging/lower.h"
+#include "gpu-runner/staging/texts.h"
 
 /// What a request did on the GPU, for its answer.
 typedef struct CudaUse {
-    Arena *arena;  // of the sentence
+    Arena *arena;         // of the sentence
+    LoweredTexts *texts;  // of its launches; NULL: there were none
     int64_t launches;
     int64_t backwards;    // of them, of backward kernels
     int64_t tangents;     // with tangents
@@ -25,6 +26,7 @@ typedef struct CudaCall {
     bool reversed;           // the last program comes first
     bool in_order;           // one program after the other: they meet in memory
     StagedNumbers numbers;
+    LoweredTexts *texts;  // that are known; or NULL
     const VirtualMemory *
         footprint;  // memory after the same launch by the interpreter, which says what is touched; NULL: buffers are as large as they say
 } CudaCall;
@@ -43,5 +45,8 @@ Error launch_too_long(Arena *arena, const Lowered *lowered, bool is_quick);
 void launch_arguments(const CudaCall *call, int64_t *bits, double *tangents);
 /// What a launch says of itself after it ran: NULL, or a sentence.
 Error launch_fault(Arena *arena, const LoweredLaunch *launch);
+
+/// The texts of a request, made by its first launch.
+LoweredTexts *cuda_texts(CudaUse *use);
 
 #endif

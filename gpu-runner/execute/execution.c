@@ -132,6 +132,7 @@ static void launch(Executor *executor, Execution *execution, const Function *fun
 static bool launch_on_gpu(Executor *executor, CudaUse *use, Execution *execution, CudaCall call,
                           Tile **tiles) {
     call.arguments = tiles;
+    call.texts = cuda_texts(use);
     if (!call.grid) call.grid = executor->problem->configuration->grid;
     call.in_order = executor->in_order;
     const InterpOptions *options = &executor->interp->options;
@@ -501,6 +502,7 @@ void execution_prepare(Executor *executor, Execution *run, const StagedNumbers *
         calls[call_count++] = (CudaCall){.function = problem->launches[k].function,
                                          .arguments = execution_actuals(executor, run, k),
                                          .numbers = *backwards};
+    for (int i = 0; i < call_count; i++) calls[i].texts = cuda_texts(problem->cuda);
     cuda_prepare(device, NULL, calls, call_count, true);
     for (int i = 0; i < call_count; i++)
         for (int k = 0; k < calls[i].function->parameter_count; k++)

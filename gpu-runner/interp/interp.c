@@ -98,6 +98,8 @@ Tile *interp_consume(Interp *interp, Tile *tile, Tile *result) {
 }
 
 Tile *cast_number(Interp *interp, Tile *tile, DTypeCode dtype) {
+    if (tile->kind != TILE_NUMBER)
+        interp_stop(interp, "%s where a number is needed", tile_describe(interp->arena, tile));
     return tile_cast(&interp->pool, tile, dtype, interp->rounds);
 }
 
@@ -109,8 +111,17 @@ Tile *operand_at(Interp *interp, const Op *op, int index) {
     return tile->kind == TILE_NONE ? NULL : tile;
 }
 
+/// Names are literals of ours, so that one is known by its address.
+static int parameter_index(Interp *interp, OpCode code, const char *name) {
+    uintptr_t mixed = (uintptr_t)name / 4 + (uintptr_t)code * 31;
+    KnownParameter *known = &interp->parameters[mixed % INTERP_KNOWN_PARAMETERS];
+    if (known->name != name || known->code != code)
+        *known = (KnownParameter){name, code, op_parameter_index(code, str_from(name))};
+    return known->index;
+}
+
 Tile *operand_named(Interp *interp, const Op *op, const char *name) {
-    return operand_at(interp, op, op_parameter_index(op->code, str_from(name)));
+    return operand_at(interp, op, parameter_index(interp, op->code, name));
 }
 
 Tile *operand_number(Interp *interp, const Op *op, int index) {
@@ -379,7 +390,8 @@ static bool op_rounds(const InterpOptions *options, const Op *op) {
 static void run_op(Interp *interp, const Op *op) {
     interp->op = op;
     interp->rounds = op_rounds(&interp->options, op);
-    interp->memory->line = op->range.source ? range_line(op->range) : 0;
+    interp->memory->line = 0;
+    interp->memory->place = op->range;
     interp->memory->lane = -1;
     OpHandler *handler = handlers[op->code];
     if (!handler) handler = op_rows[op->code].kind == KIND_HINT ? run_hint : run_elementwise;
@@ -453,6 +465,8 @@ Error interp_program(Interp *interp, const int64_t program[3]) {
 static _Thread_local double spent_s;
 
 double interp_seconds(void) { return spent_s; }
+
+void interp_waited(double seconds) { spent_s += seconds; }
 
 static Error launch_programs(Interp *interp, const int64_t grid[3], bool reversed) {
     int64_t count = grid[0] * grid[1] * grid[2];

@@ -30,6 +30,15 @@ typedef struct RunningLoop {
     const struct RunningLoop *outer;
 } RunningLoop;
 
+enum { INTERP_KNOWN_PARAMETERS = 128 };  // the others are looked up
+
+/// Which operand of an operation has that name.
+typedef struct KnownParameter {
+    const char *name;
+    OpCode code;
+    int index;
+} KnownParameter;
+
 struct Interp {
     Arena *arena;  // of the pool; outlives every launch
     TilePool pool;
@@ -41,6 +50,7 @@ struct Interp {
     int value_capacity;
     const Op *op;  // being executed, for messages
     bool rounds;   // this op
+    KnownParameter parameters[INTERP_KNOWN_PARAMETERS];
     int64_t program[3];
     int64_t grid[3];
     int64_t steps;
@@ -61,8 +71,9 @@ Interp *interp_new(Arena *arena, const InterpOptions *options);
 /// of `function` (borrowed). A sentence with the line where a program cannot go on.
 Error interp_launch(Interp *interp, VirtualMemory *memory, const Function *function,
                     Tile *const *arguments, const int64_t grid[3], bool reversed);
-/// What this thread spent in interp_launch, from its start.
+/// What this thread spent in interp_launch, from its start, and waiting for others that did.
 double interp_seconds(void);
+void interp_waited(double seconds);
 /// One program of a launch; the caller has begun it with interp_begin.
 void interp_begin(Interp *interp, VirtualMemory *memory, const Function *function,
                   Tile *const *arguments, const int64_t grid[3]);
@@ -89,7 +100,7 @@ static inline void interp_result(Interp *interp, const Op *op, Tile *tile) {
 /// Adds to the step count; stops at the limits.
 void interp_count(Interp *interp, int64_t elements);
 
-/// Operands by position (NULL where omitted or None) or by the row's parameter name.
+/// Operands by position (NULL where omitted or None) or by the row's parameter name, a literal.
 Tile *operand_at(Interp *interp, const Op *op, int index);
 Tile *operand_named(Interp *interp, const Op *op, const char *name);
 /// Of a hint: a finding where it promises what the value is not.

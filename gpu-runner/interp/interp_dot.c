@@ -76,6 +76,9 @@ static DotShape dot_shape(Interp *interp, const Tile *a, const Tile *b) {
         a->dims[rank - 1] != b->dims[rank - 2])
         interp_stop(interp, "dot of %s and %s", tile_describe(interp->arena, a),
                     tile_describe(interp->arena, b));
+    if (tile_is_float(a) != tile_is_float(b))
+        interp_stop(interp, "Triton compiles no dot of %s and %s", tile_describe(interp->arena, a),
+                    tile_describe(interp->arena, b));
     return (DotShape){rank == 3 ? a->dims[0] : 1, a->dims[rank - 2], b->dims[rank - 1],
                       a->dims[rank - 1]};
 }

@@ -225,8 +225,8 @@ void run_load(Interp *interp, const Op *op) {
 }
 
 void run_store(Interp *interp, const Op *op) {
-    Tile *value = operand_named(interp, op,
-                                op_parameter_index(op->code, STR("value")) >= 0 ? "value" : "val");
+    Tile *value = operand_named(interp, op, "value");
+    if (!value) value = operand_named(interp, op, "val");
     if (!value) interp_stop(interp, "a store of None");
     AccessLanes lanes = pointer_lanes(interp, op, mask_of(interp, op), value);
     note_access(interp, op, &lanes);

@@ -254,6 +254,11 @@ static void element_read(const MemoryBuffer *buffer, const Page *page, int at, E
     element->poison = (page->poison >> at) & 1;
 }
 
+/// Of the operation at work. Few are asked for it.
+static int line_of(const VirtualMemory *memory) {
+    return memory->place.source ? range_line(memory->place) : memory->line;
+}
+
 static bool same_value(double a, double b) {
     if (isnan(a) || isnan(b)) return isnan(a) && isnan(b);
     return a == b || fabs(a - b) <= 1e-9 * (fabs(a) + fabs(b));
@@ -328,7 +333,7 @@ static void check_owner(VirtualMemory *memory, const MemoryBuffer *buffer, Page 
     memory->overwritten = arena_printf(
         memory->arena,
         "%s, line %d: two programs store element %lld of %s, whose gradient is counted twice",
-        memory->kernel, memory->line, offset, buffer->name);
+        memory->kernel, line_of(memory), offset, buffer->name);
 }
 
 /// Lanes or iterations that meet in one element: usually strides that do not fit the sizes.
@@ -340,7 +345,7 @@ static void note_overwrite(VirtualMemory *memory, const MemoryBuffer *buffer, Pa
     memory->overwritten_buffer = buffer->name;
     memory->overwritten =
         arena_printf(memory->arena, "%s, line %d: one program stores element %lld of %s twice",
-                     memory->kernel, memory->line, (long long)(page->first + at), buffer->name);
+                     memory->kernel, line_of(memory), (long long)(page->first + at), buffer->name);
 }
 
 /// A program that runs first reads what another one stores.
@@ -352,7 +357,7 @@ static void note_reader(VirtualMemory *memory, const MemoryBuffer *buffer, const
         memory->crossing = (MemoryFinding){
             .kind = FINDING_RACE,
             .kernel = memory->kernel,
-            .line = memory->line,
+            .line = line_of(memory),
             .message = arena_printf(memory->arena,
                                     "stores element %lld of %s, which another program reads",
                                     (long long)(page->first + at), buffer->name),
@@ -364,7 +369,7 @@ static void note_reader(VirtualMemory *memory, const MemoryBuffer *buffer, const
     memory->overwritten = arena_printf(
         memory->arena,
         "%s, line %d: one program stores element %lld of %s, which another one reads before",
-        memory->kernel, memory->line, (long long)(page->first + at), buffer->name);
+        memory->kernel, line_of(memory), (long long)(page->first + at), buffer->name);
 }
 
 /// A 0 where another program has stored to.
@@ -444,10 +449,38 @@ void memory_poke(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset, do
         page->data.integer[at] = (int64_t)value;
 }
 
-int64_t memory_bits(const VirtualMemory *memory, const MemoryBuffer *buffer, int64_t offset) {
+/// How many elements of `count` from `offset` on lie in its page.
+static int64_t count_in_page(int64_t offset, int64_t count) {
+    const int64_t left = (page_number(offset) + 1) * PAGE_ELEMENTS - offset;
+    return left < count ? left : count;
+}
+
+/// Elements of one page.
+static void page_bits(const VirtualMemory *memory, const MemoryBuffer *buffer, int64_t offset,
+                      int64_t count, int64_t *bits, double *tangents) {
     const Page *page = map_get_number(&buffer->pages, (uint64_t)page_number(offset));
-    return page ? page->data.integer[offset - page->first]
-                : first_content(memory, buffer, offset).integer;
+    for (int64_t i = 0; !page && i < count; i++) {
+        bits[i] = first_content(memory, buffer, offset + i).integer;
+        if (tangents)
+            tangents[i] =
+                buffer->direction.is_tangent ? direction_at(&buffer->direction, offset + i) : 0;
+    }
+    if (!page) return;
+    const size_t size = (size_t)count * sizeof *bits;
+    memcpy(bits, page->data.integer + (offset - page->first), size);
+    if (!tangents) return;
+    if (page->tangent)
+        memcpy(tangents, page->tangent + (offset - page->first), size);
+    else
+        memset(tangents, 0, size);
+}
+
+void memory_bits(const VirtualMemory *memory, const MemoryBuffer *buffer, int64_t offset,
+                 int64_t count, int64_t *bits, double *tangents) {
+    for (int64_t i = 0, some; i < count; i += some) {
+        some = count_in_page(offset + i, count - i);
+        page_bits(memory, buffer, offset + i, some, bits + i, tangents ? tangents + i : NULL);
+    }
 }
 
 void memory_take(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset, int64_t bits) {
@@ -457,18 +490,36 @@ void memory_take(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset, in
     page->written |= (uint64_t)1 << at;
 }
 
-double memory_tangent(const MemoryBuffer *buffer, int64_t offset) {
-    const Page *page = map_get_number(&buffer->pages, (uint64_t)page_number(offset));
-    if (page) return page->tangent ? page->tangent[offset - page->first] : 0;
-    return buffer->direction.is_tangent ? direction_at(&buffer->direction, offset) : 0;
+static bool any_of(const uint8_t *flags, int64_t count) {
+    for (int64_t i = 0; i < count; i++)
+        if (flags[i]) return true;
+    return false;
 }
 
-void memory_take_tangent(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset,
-                         double tangent) {
+/// Elements of one page, of which some were written.
+static void page_take(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset, int64_t count,
+                      const uint8_t *written, const int64_t *bits, const double *tangents) {
     Page *page = page_of(memory, buffer, offset);
-    if (!page->tangent && tangent != 0)
-        page->tangent = ARENA_ARRAY(memory->arena, double, PAGE_ELEMENTS);
-    if (page->tangent) page->tangent[offset - page->first] = tangent;
+    const int64_t from = offset - page->first;
+    for (int64_t i = 0; i < count; i++) {
+        if (!written[i]) continue;
+        page->data.integer[from + i] = bits[i];
+        page->written |= (uint64_t)1 << (from + i);
+        if (!tangents) continue;
+        if (!page->tangent && tangents[i] != 0)
+            page->tangent = ARENA_ARRAY(memory->arena, double, PAGE_ELEMENTS);
+        if (page->tangent) page->tangent[from + i] = tangents[i];
+    }
+}
+
+void memory_take_written(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset, int64_t count,
+                         const uint8_t *written, const int64_t *bits, const double *tangents) {
+    for (int64_t i = 0, some; i < count; i += some) {
+        some = count_in_page(offset + i, count - i);
+        if (any_of(written + i, some))
+            page_take(memory, buffer, offset + i, some, written + i, bits + i,
+                      tangents ? tangents + i : NULL);
+    }
 }
 
 void memory_take_reads(VirtualMemory *memory, const VirtualMemory *footprint) {
@@ -560,7 +611,8 @@ bool memory_meets_as_read(const MemoryBuffer *stored, const MemoryBuffer *read,
     return true;
 }
 
-bool memory_beyond(const MemoryBuffer *used, const MemoryBuffer *footprint, Beyond *beyond) {
+bool memory_beyond(const MemoryBuffer *used, const MemoryBuffer *footprint, int64_t readable,
+                   Beyond *beyond) {
     bool found = false;
     for (int i = 0; i < used->pages.count; i++) {
         const Page *page = used->pages.entries[i].value;
@@ -569,6 +621,8 @@ bool memory_beyond(const MemoryBuffer *used, const MemoryBuffer *footprint, Beyo
         uint64_t extra = (page->read | page->written) & ~(known ? known->read | known->written : 0);
         for (int at = 0; at < PAGE_ELEMENTS && extra >> at; at++) {
             if (!((extra >> at) & 1) || (found && beyond->offset <= page->first + at)) continue;
+            bool is_allowed = page->first + at >= 0 && page->first + at < readable;
+            if (is_allowed && !((page->written >> at) & 1)) continue;
             *beyond = (Beyond){.offset = page->first + at, .is_write = (page->written >> at) & 1};
             found = true;
         }
@@ -578,9 +632,10 @@ bool memory_beyond(const MemoryBuffer *used, const MemoryBuffer *footprint, Beyo
 
 void memory_report(VirtualMemory *memory, FindingKind kind, bool is_certain,
                    const MemoryBuffer *buffer, const char *format, ...) {
+    const int line = line_of(memory);
     for (LIST_EACH(int, i, memory->findings)) {  // one finding of a kind per line
         MemoryFinding *known = &memory->findings.items[i];
-        if (known->kind != kind || known->line != memory->line ||
+        if (known->kind != kind || known->line != line ||
             strcmp(known->kernel, memory->kernel) != 0)
             continue;
         if (known->is_certain || !is_certain) return;
@@ -593,7 +648,7 @@ void memory_report(VirtualMemory *memory, FindingKind kind, bool is_certain,
     va_end(arguments);
     MemoryFinding finding = {.kind = kind,
                              .kernel = memory->kernel,
-                             .line = memory->line,
+                             .line = line,
                              .message = message,
                              .buffer = buffer ? buffer->name : NULL,
                              .is_certain = is_certain,

@@ -135,7 +135,8 @@ typedef struct VirtualMemory {
     MemoryFinding
         crossing;  // the first element that one program reads and another stores later; no message: none
     const char *kernel;
-    int line;
+    int line;     // of the operation at work; where `place` has a source, that says it
+    Range place;  // of the operation itself
 } VirtualMemory;
 
 VirtualMemory *memory_new(Arena *arena);
@@ -181,13 +182,14 @@ double memory_peek(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset);
 double memory_peek_tangent(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset);
 void memory_poke(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset, double value);
 
-/// What an element holds: the bits of its double, or its integer. And the same set, as something that a program wrote.
-int64_t memory_bits(const VirtualMemory *memory, const MemoryBuffer *buffer, int64_t offset);
+/// What `count` elements from `offset` on hold: the bits of doubles, or integers; and their tangents, where `tangents` is not NULL.
+void memory_bits(const VirtualMemory *memory, const MemoryBuffer *buffer, int64_t offset,
+                 int64_t count, int64_t *bits, double *tangents);
+/// An element set, as something that a program wrote.
 void memory_take(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset, int64_t bits);
-/// The tangent of an element, and the same set.
-double memory_tangent(const MemoryBuffer *buffer, int64_t offset);
-void memory_take_tangent(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset,
-                         double tangent);
+/// The same of those elements whose `written` is set, with tangents where these are not NULL.
+void memory_take_written(VirtualMemory *memory, MemoryBuffer *buffer, int64_t offset, int64_t count,
+                         const uint8_t *written, const int64_t *bits, const double *tangents);
 /// Notes the reads of `footprint`, the memory of the same launch, whose first buffers are the same.
 void memory_take_reads(VirtualMemory *memory, const VirtualMemory *footprint);
 typedef LIST(int64_t) Offsets;
@@ -215,8 +217,10 @@ typedef struct Beyond {
     int64_t offset;
     bool is_write;
 } Beyond;
-/// The first element of `used` that programs read or wrote and that nobody touched in `footprint`, another run's buffer.
-bool memory_beyond(const MemoryBuffer *used, const MemoryBuffer *footprint, Beyond *beyond);
+/// The first element of `used` that programs read or wrote and that nobody touched in `footprint`, another run's buffer. The first
+/// `readable` elements may be read (0: none).
+bool memory_beyond(const MemoryBuffer *used, const MemoryBuffer *footprint, int64_t readable,
+                   Beyond *beyond);
 
 double content_number(const Content *content, int64_t offset);
 int64_t content_integer(const Content *content, int64_t offset);

@@ -6,10 +6,10 @@
 
 enum { POOL_SMALLEST = 16 };
 
+/// The power of two that has room for it.
 static int size_class(size_t size_bytes) {
-    int class = 4;
-    while (((size_t)1 << class) < size_bytes) class ++;
-    return class;
+    enum { BITS = 8 * sizeof(unsigned long long), LEAST = 4 };
+    return size_bytes <= 1 << LEAST ? LEAST : BITS - __builtin_clzll(size_bytes - 1);
 }
 
 void *pool_block(TilePool *pool, size_t size_bytes) {

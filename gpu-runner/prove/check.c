@@ -4,13 +4,13 @@
 #include <math.h>
 
 #include "gpu-runner/cuda/device.h"
-#include "gpu-runner/execute/alone.h"
 #include "gpu-runner/execute/derivative.h"
 #include "gpu-runner/execute/large.h"
 #include "gpu-runner/execute/same_values.h"
 #include "gpu-runner/execute/stored.h"
 #include "gpu-runner/execute/upstream_layout.h"
 #include "gpu-runner/execute/zeros.h"
+#include "gpu-runner/prove/alone.h"
 #include "gpu-runner/prove/certain.h"
 
 enum { ELEMENT_TRIALS = 96 };
@@ -333,9 +333,10 @@ static void trace_backward(Checker *checker, int first) {
 }
 
 /// Gradients where the forward reads nothing must stay 0; a second run from the last program to the first must agree.
-static void check_ownership(Checker *checker) {
+static void check_ownership(Checker *checker, Beside *beside) {
     const Problem *problem = checker->problem;
-    Execution again = execution_backward(&checker->executor, true, NULL);
+    Execution again = checker->executor.traced ? execution_backward(&checker->executor, true, NULL)
+                                               : beside_backward(beside, &checker->executor, true);
     if (again.error)
         conclude(checker, CHECK_UNPROVED,
                  "from its last program to its first the backward does not run: %s", again.error);
@@ -345,31 +346,53 @@ static void check_ownership(Checker *checker) {
 }
 
 /// A gradient is what it is, whether others are asked for or not, and whether an upstream gradient is 0 or None.
-static void check_alone(Checker *checker) {
-    const char *fault = alone_fault(checker->arena, &checker->executor, &checker->backward);
-    if (!fault) fault = absent_fault(checker->arena, &checker->executor);
+static void check_alone(Checker *checker, Beside *beside) {
+    const char *fault = alone_fault(checker->arena, &checker->executor, beside, &checker->backward);
+    if (!fault) fault = absent_fault(checker->arena, &checker->executor, beside);
     bool is_spent = checker->executor.interp->is_over_budget;  // then it says nothing of gradients
     if (fault) conclude(checker, is_spent ? CHECK_UNPROVED : CHECK_FAILED, "%s", fault);
 }
 
 /// Tiles of another size make the same gradients.
-static void check_tiles(Checker *checker) {
-    const char *fault = tiles_fault(checker->arena, &checker->executor, &checker->backward);
-    if (!fault) fault = whole_rows_fault(checker->arena, &checker->executor, &checker->backward);
+static void check_tiles(Checker *checker, Beside *beside) {
+    const Execution *backward = &checker->backward;
+    const char *fault = tiles_fault(checker->arena, &checker->executor, beside, backward);
+    if (!fault) fault = whole_rows_fault(checker->arena, &checker->executor, beside, backward);
     bool is_spent = checker->executor.interp->is_over_budget;
     if (fault) conclude(checker, is_spent ? CHECK_UNPROVED : CHECK_FAILED, "%s", fault);
 }
 
-/// Whether a kernel stores all of a gradient itself, zeros where the forward touches nothing: these are looked at as gradients.
-static bool is_filled(const Problem *problem, int parameter) {
+/// Elements of a gradient of which a kernel stores all itself, zeros where the forward touches nothing: these are looked at as gradients,
+/// and the tensor has them, so that they may be read. Their number, up to the last; 0: there is no such kernel.
+static int64_t filled_elements(const Problem *problem, int parameter) {
     for (int i = 0; i < problem->launch_count; i++)
         for (int k = 0; k < problem->launches[i].function->parameter_count; k++) {
             const Actual *actual = &problem->launches[i].actuals[k];
-            if (actual->kind == ACTUAL_GRADIENT && actual->parameter == parameter &&
-                actual->is_filled)
-                return true;
+            if (actual->kind != ACTUAL_GRADIENT || actual->parameter != parameter ||
+                !actual->is_filled)
+                continue;
+            int64_t elements = 1;
+            for (int r = 0; r < actual->stored->count; r++)
+                elements += actual->stored->items[r].step * (actual->stored->items[r].length - 1);
+            return elements;
         }
-    return false;
+    return 0;
+}
+
+/// What is to be right of a backward whose gradients are: in any order of programs, of fewer gradients, in other tiles. All of these runs
+/// are made beside each other.
+static void check_other_runs(Checker *checker) {
+    CheckResult *result = checker->result;
+    Arena *scratch = arena_new();
+    Beside *beside = beside_new(scratch, &checker->executor, result->backward_steps);
+    if (!checker->executor.traced) beside_add(beside, checker->problem, true);
+    alone_beside(beside, &checker->executor);
+    beside_run(beside);
+    check_ownership(checker, beside);
+    if (result->status == CHECK_PROVED) check_alone(checker, beside);
+    if (result->status == CHECK_PROVED) check_tiles(checker, beside);
+    beside_free(beside);
+    arena_free(scratch);
 }
 
 /// The backward touches no element but those that the forward touched: anything else may lie outside of the tensor.
@@ -378,12 +401,14 @@ static void check_footprint(Checker *checker) {
     int count = checker->problem->configuration->argument_count;
     for (int i = 0; i < count && checker->result->status == CHECK_PROVED; i++) {
         const MemoryBuffer *footprint = checker->forward.buffers[i];
+        const int64_t filled = filled_elements(checker->problem, i);
         const MemoryBuffer *used[] = {backward->buffers[i], backward->upstreams[i],
-                                      is_filled(checker->problem, i) ? NULL
-                                                                     : backward->gradients[i]};
+                                      filled ? NULL : backward->gradients[i]};
         for (size_t k = 0; k < sizeof used / sizeof *used; k++) {
             Beyond beyond;
-            if (!footprint || !used[k] || !memory_beyond(used[k], footprint, &beyond)) continue;
+            if (!footprint || !used[k] ||
+                !memory_beyond(used[k], footprint, k ? 0 : filled, &beyond))
+                continue;
             conclude(checker, CHECK_FAILED,
                      "the backward %s element %lld of %s, which the forward never touches",
                      beyond.is_write ? "writes" : "reads", (long long)beyond.offset, used[k]->name);
@@ -583,9 +608,7 @@ static void check_backward(Checker *checker) {
     if (!left) left = checker->backward.misplaced;
     if (left && result->status != CHECK_FAILED) conclude(checker, CHECK_FAILED, "%s", left);
     check_footprint(checker);
-    if (result->status == CHECK_PROVED) check_ownership(checker);
-    if (result->status == CHECK_PROVED) check_alone(checker);
-    if (result->status == CHECK_PROVED) check_tiles(checker);
+    if (result->status == CHECK_PROVED) check_other_runs(checker);
     // a made-up configuration in which programs collide proves nothing against the gradient
     const VirtualMemory *memory = checker->forward.memory;
     bool fails = result->status == CHECK_FAILED;

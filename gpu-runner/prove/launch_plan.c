@@ -237,7 +237,8 @@ static void put_work(Arena *arena, const Function *function, const PlanConfigura
 
 /// The launches of the backward up to the sought one, read into the problem; the index of that one, or -1 and `*error`.
 static int sought_launch(Plan *plan, Problem *problem, Error *error) {
-    const LaunchReader reader = {plan->arena, plan->sources, plan->kernel, plan->backward, -1, -1};
+    const LaunchReader reader = {plan->arena, plan->sources, plan->kernel, plan->backward, -1,
+                                 -1,          NULL};
     int count = plan->launches && plan->launches->kind == JSON_ARRAY ? plan->launches->count : 0;
     GradientLaunch *launches = ARENA_ARRAY(plan->arena, GradientLaunch, count + 1);
     problem->launches = launches;

@@ -43,6 +43,41 @@ static bool number_from_json(const LaunchReader *reader, const PlanConfiguration
     return true;
 }
 
+/// What was read before of these two; NULL: nothing.
+static void *known_of(const LaunchReader *reader, const void *first, const void *second) {
+    const void *const key[] = {first, second};
+    return reader->known ? map_get(reader->known, (Str){(const char *)key, sizeof key}) : NULL;
+}
+
+static void keep_of(const LaunchReader *reader, const void *first, const void *second,
+                    const void *value) {
+    const void *const key[] = {first, second};
+    if (!reader->known) return;
+    const char *own = arena_strndup(reader->arena, (const char *)key, sizeof key);
+    map_set(reader->known, (Str){own, sizeof key}, (void *)(uintptr_t)value);
+}
+
+/// What a claim says in a configuration.
+typedef struct ClaimRead {
+    bool is_understood;
+    const StoredRanges *stored;
+} ClaimRead;
+
+/// stored_read, once for a claim of the request.
+static bool claim_read(const LaunchReader *reader, const PlanConfiguration *configuration,
+                       const char *claim, const StoredRanges **stored) {
+    const ClaimRead *known = known_of(reader, configuration, claim);
+    if (!known) {
+        ClaimRead *read = ARENA_NEW(reader->arena, ClaimRead);
+        read->is_understood =
+            stored_read(reader->arena, configuration, str_from(claim), &read->stored);
+        keep_of(reader, configuration, claim, read);
+        known = read;
+    }
+    *stored = known->stored;
+    return known->is_understood;
+}
+
 /// One entry of "arguments"; false and `*error` where it makes no sense.
 static bool actual_from_json(const LaunchReader *reader, const PlanConfiguration *configuration,
                              const char *name, const Json *json, Actual *actual, Error *error) {
@@ -87,8 +122,7 @@ static bool actual_from_json(const LaunchReader *reader, const PlanConfiguration
             actual->upstream = output;
             actual->axis = json_get_int(json, "axis", 0);
         }
-        if (stored && !absent &&
-            !stored_read(arena, configuration, str_from(stored), &actual->stored))
+        if (stored && !absent && !claim_read(reader, configuration, stored, &actual->stored))
             *error =
                 arena_printf(arena,
                              "which elements of the gradient of `%s` are 0 at first is not known: "
@@ -261,6 +295,8 @@ static const int64_t *grid_sliced(Arena *arena, const PlanConfiguration *configu
 static const PlanConfiguration *with_sizes(const LaunchReader *reader,
                                            const PlanConfiguration *configuration,
                                            const Json *arguments) {
+    const PlanConfiguration *before = known_of(reader, configuration, arguments);
+    if (before) return before;
     PlanConfiguration *known = ARENA_NEW(reader->arena, PlanConfiguration);
     *known = configuration_copy(reader->arena, configuration, arguments ? arguments->count : 0);
     for (int i = 0; arguments && i < arguments->count; i++) {
@@ -269,6 +305,7 @@ static const PlanConfiguration *with_sizes(const LaunchReader *reader,
             known->arguments[known->argument_count++] = (PlanArgument){
                 .name = arguments->keys[i], .kind = ARGUMENT_INTEGER, .integer = actual.number};
     }
+    keep_of(reader, configuration, arguments, known);
     return known;
 }
 

@@ -13,6 +13,8 @@ typedef struct LaunchReader {
     const Module *backward;
     int absent;  // an output whose upstream gradient nobody has, where kernels take None for it; -1: all are there
     int asked;  // of gradients that may be left out the one that is asked for, a parameter of the forward; -1: all are
+    Map *
+        known;  // what was read before of launches that are read several times, in configurations that stay as they are; or NULL
 } LaunchReader;
 
 /// {"kernel", "arguments": {name: {"same" | "upstream" | "gradient" | "running" | "kept" | "before": PARAMETER} (a "gradient" with the

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "gpu-runner/execute/derivative.h"
+#include "gpu-runner/prove/beside.h"
 
 /// Of a gradient: what sums in float32 may leave, which have another order on the way back. 256 roundings.
 static const double FLOAT32_SUMS = 256.0 / (1 << 24);
@@ -30,7 +31,10 @@ typedef struct Measure {
     const Problem *problem;
     Executor exact, own;  // both with inputs of the launch's types
     Yardstick *yardsticks;
-    Execution first;           // forward, in fp64 by the interpreter: where others run on the GPU
+    Execution first;  // forward, in fp64 by the interpreter: where others run on the GPU
+    Execution
+        early;  // forward along the first direction, in fp64; its arena is NULL when it has been taken
+    Beside *beside;            // has `truth`; or NULL
     Execution truth, rounded;  // forward and backward, in fp64 and in their own types
     OwnTypes *result;
 } Measure;
@@ -112,10 +116,32 @@ static void use_gpu(Measure *measure, const Execution *forward) {
     execution_prepare(&measure->own, &measure->first, numbers, 3, NULL);
 }
 
+static bool is_first(int input, int trial) { return input == 0 && trial == 0; }
+
+static void run_early(void *context) {
+    Measure *measure = context;
+    measure->early = forward_along(measure, &measure->exact, 0, 0, false);
+}
+
+/// Forward along the first direction and forward and backward without one, in fp64: both are the interpreter's.
+static void begin(Measure *measure, int64_t steps) {
+    measure->beside = beside_new(measure->arena, &measure->exact, steps);
+    beside_add(measure->beside, measure->problem, false);
+    beside_run_with(measure->beside, run_early, measure);
+}
+
+static Execution forward_exact(Measure *measure, int input, int trial) {
+    Execution early = measure->early;
+    if (!is_first(input, trial) || !early.arena)
+        return forward_along(measure, &measure->exact, input, trial, false);
+    measure->early = (Execution){0};
+    return early;
+}
+
 /// One direction of one input. False where the forward does not run, or overflows in its own types.
 static bool explain_direction(Measure *measure, int input, int trial) {
-    Execution exact = forward_along(measure, &measure->exact, input, trial, false);
-    if (!exact.error && input == 0 && trial == 0) {
+    Execution exact = forward_exact(measure, input, trial);
+    if (!exact.error && is_first(input, trial)) {
         int64_t excluded, all;
         executor_exclude_infinite(&measure->exact, &exact, &excluded, &all);
         measure->own.excluded = measure->exact.excluded;
@@ -273,7 +299,9 @@ static int worst_input(Measure *measure) {
 }
 
 static bool compare_gradients(Measure *measure) {
-    measure->truth = execution_backward(&measure->exact, false, NULL);
+    // What is left out of the loss was not known ahead.
+    Beside *beside = measure->exact.has_excluded ? NULL : measure->beside;
+    measure->truth = beside_backward(beside, &measure->exact, false);
     if (measure->truth.error) return stop(measure, "", measure->truth.error);
     if (measure->own.footprint) {
         measure->own.traced = &measure->truth;
@@ -368,7 +396,7 @@ static void judge(Measure *measure) {
     if (budget->end == BUDGET_OUT_OF_STEPS) budget->end = BUDGET_HOLDS;
 }
 
-OwnTypes own_types_measure(Arena *arena, const Problem *problem) {
+OwnTypes own_types_measure(Arena *arena, const Problem *problem, int64_t steps) {
     OwnTypes result = {0};
     Arena *scratch = arena_new();
     Measure measure = {.arena = scratch,
@@ -380,9 +408,12 @@ OwnTypes own_types_measure(Arena *arena, const Problem *problem) {
     measure.exact.rounds_contents = measure.own.rounds_contents = true;
     measure.own.interp->options.own_types = measure.own.interp->options.allow_tf32 = true;
     int64_t before = problem->budget->steps;
+    if (problem->input_count) begin(&measure, steps);
     if (explain(&measure) && compare_gradients(&measure)) judge(&measure);
     result.steps = problem->budget->steps - before;
     if (result.obstacle) result.obstacle = arena_strdup(arena, result.obstacle);
+    if (measure.early.arena) execution_free(&measure.early);
+    beside_free(measure.beside);
     if (measure.first.arena) execution_free(&measure.first);
     if (measure.truth.arena) execution_free(&measure.truth);
     if (measure.rounded.arena) execution_free(&measure.rounded);

@@ -20,8 +20,8 @@ typedef struct OwnTypes {
     double times_without;  // with every rounding but this one
 } OwnTypes;
 
-/// `problem` is one that was proved. Results live in `arena`.
-OwnTypes own_types_measure(Arena *arena, const Problem *problem);
+/// `problem` is one that was proved, whose backward took so many steps. Results live in `arena`.
+OwnTypes own_types_measure(Arena *arena, const Problem *problem, int64_t steps);
 /// Whether something of forward or backward has fewer bits than float32, dots of float32 in TF32 included.
 bool own_types_are_narrow(const Problem *problem);
 /// "the cast to bfloat16", "the dot in tf32".

@@ -186,7 +186,8 @@ Error problem_read(const ProblemReader *reader, PlanConfiguration *configuration
     if (!error && problem->input_count == 0) error = "no differentiable input is present";
     if (!error && !configuration->grid_is_known) error = grid_find(arena, problem, configuration);
     if (error) return error;
-    LaunchReader read = {arena, reader->sources, reader->forward, reader->backward, -1, -1};
+    Map known = map_new(arena);
+    LaunchReader read = {arena, reader->sources, reader->forward, reader->backward, -1, -1, &known};
     int count = reader->launches->count;
     GradientLaunch *launches = ARENA_ARRAY(arena, GradientLaunch, count + 1);
     for (int i = 0; i < count && !*launch_error; i++)

@@ -372,7 +372,7 @@ void stage_dot(Staging *staging, const Op *op) {
                  *initial = staged_named(staging, op, "acc");
     int rank = a->rank;
     if (rank != b->rank || rank < 2 || rank > 3 || (rank == 3 && a->dims[0] != b->dims[0]) ||
-        a->dims[rank - 1] != b->dims[rank - 2])
+        a->dims[rank - 1] != b->dims[rank - 2] || staged_is_float(a) != staged_is_float(b))
         stage_refuse(staging, "such a dot");
     bool has_initial = initial && initial->kind == TILE_NUMBER;
     bool integers = !staged_is_float(a) && !staged_is_float(b);

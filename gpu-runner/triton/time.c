@@ -329,6 +329,29 @@ static Json *time_all(TimeRequest *request, Json *result, Error *error) {
     return *error ? NULL : result;
 }
 
+/// The first `count` launches, the forward and those of the backward in their order, each once: for whoever checks what they compute.
+static Json *run_launches(TimeRequest *request, int count, Json *result, Error *error) {
+    Arena *arena = request->arena;
+    const Json *launches = json_get(request->plan, "launches");
+    int all = 1 + (launches && launches->kind == JSON_ARRAY ? launches->count : 0);
+    TimedKernels timed = kernels_new(arena, all);
+    for (int i = 0; i < count && i < all && !*error; i++) {
+        const Json *launch = i ? launches->items[i - 1] : request->plan;
+        const char *forward = json_get_string(request->params, "kernel", "");
+        *error = kernel_add(request, i ? json_get_string(launch, "kernel", "") : forward, launch,
+                            &timed);
+    }
+    for (int i = 0; i < timed.count && !*error; i++) {
+        *error = kernel_start(arena, request->buffers.calls, &timed.kernels[i]);
+        if (!*error) *error = device_wait(request->buffers.device, arena);
+        if (*error) *error = arena_printf(arena, "`%s`: %s", timed.names[i], *error);
+    }
+    if (!*error) *error = put_elements(request, result);
+    if (!*error) json_set(result, "plan", json_copy(arena, request->plan));
+    kernels_unload(request, &timed);
+    return *error ? NULL : result;
+}
+
 static Error request_read(TimeRequest *request) {
     static const double one[3] = {1, 1, 1};
     const Json *refused = json_get(request->plan, "refused");
@@ -390,8 +413,12 @@ Json *request_time(Arena *arena, const Json *params, const atomic_bool *cancelle
     json_set_string(result, "text", json_get_string(request.plan, "text", ""));
     json_set_number(result, "architecture", request.architecture);
     const char *launch = json_get_string(params, "launch", NULL);
-    result =
-        launch ? time_launch(&request, launch, result, error) : time_all(&request, result, error);
+    const int only = json_get_int(params, "launches", -1);
+    if (only >= 0)
+        result = run_launches(&request, only, result, error);
+    else
+        result = launch ? time_launch(&request, launch, result, error)
+                        : time_all(&request, result, error);
     buffers_free(&request.buffers);
     if (*error) return NULL;
     json_set_number(result, "compile_seconds", request.compile_seconds);

@@ -200,8 +200,9 @@ static void take(OwnReport *report, const Problem *problem, const OwnTypes *own)
     set_finding(report, problem, own, types);
 }
 
-/// `only_narrow`: float32 throughout is what the other run has tried.
-static void measure(OwnReport *report, PlanConfiguration *configuration, bool only_narrow) {
+/// `only_narrow`: float32 throughout is what the other run has tried. `steps`: of the backward, as it was proved.
+static void measure(OwnReport *report, PlanConfiguration *configuration, bool only_narrow,
+                    int64_t steps) {
     ProblemReader reader = *report->reader;
     reader.budget = &report->budget;
     Problem problem;
@@ -211,7 +212,7 @@ static void measure(OwnReport *report, PlanConfiguration *configuration, bool on
     if (!own.obstacle) {
         if (only_narrow && !own_types_are_narrow(&problem)) return;
         problem.cuda = report->cuda;
-        own = own_types_measure(reader.arena, &problem);
+        own = own_types_measure(reader.arena, &problem, steps);
     }
     if (error) problem.forward = report->reader->symbolic;
     take(report, &problem, &own);
@@ -235,9 +236,9 @@ Json *own_types_report(const ProblemReader *reader, const ProvedRuns *runs, Cuda
         bool has_open = has_open_types(reader, &plain);
         if (has_open) {
             PlanConfiguration narrow = in_bfloat16(reader, &plain);
-            measure(&report, &narrow, false);
+            measure(&report, &narrow, false, run->backward_steps);
         }
-        measure(&report, &plain, has_open);
+        measure(&report, &plain, has_open, run->backward_steps);
     }
     Json *json = json_object(arena);
     json_set_string(json, "words", buffer_text(&report.words));

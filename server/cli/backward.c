@@ -212,7 +212,9 @@ static void say_verdict(const KernelResult *result, bool quiet) {
     switch (result->status) {
     case KERNEL_PROVED:
         if (!quiet)
-            say("%s: gradients proved, worst error %.1e", result->name, result->worst_error);
+            say("%s: gradients proved, worst error %.1e%s%s", result->name, result->worst_error,
+                result->asserted ? "; asserted at each call: " : "",
+                result->asserted ? result->asserted : "");
         break;
     case KERNEL_FAILED:
         say("%s:%d: WRONG GRADIENTS in the backward of `%s`: %s%s", result->file,

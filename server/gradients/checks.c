@@ -169,6 +169,8 @@ static void read_answer(QueuedProof *proof, const Json *answer) {
     status->has_error = worst && worst->kind == JSON_NUMBER;
     status->worst_error = status->has_error ? worst->number : 0;
     status->details = answer ? json_copy(proof->arena, answer) : NULL;
+    const char *asserted = json_get_string(proof->params, "asserted", NULL);
+    if (asserted && status->details) json_set_string(status->details, "asserted", asserted);
     around_take(proof->arena, &proof->around, status);
     bool is_wrong =
         status->state == GRADIENT_FAILED || json_get_bool(status->details, "contradicted", false);

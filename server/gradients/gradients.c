@@ -179,9 +179,9 @@ bool gradient_is_slow(const struct Gradients *gradients, Arena *arena, const cha
 
 Json *gradient_status_json(Arena *arena, const char *uri, const char *kernel, int version,
                            const GradientStatus *status) {
-    static const char *const passed_on[] = {"inputs",         "together",   "dot_test",
-                                            "configurations", "discarded",  "covered",
-                                            "coverage",       "incomplete", "own_types"};
+    static const char *const passed_on[] = {"inputs",     "together", "dot_test", "configurations",
+                                            "discarded",  "covered",  "asserted", "coverage",
+                                            "incomplete", "own_types"};
     Json *json = json_object(arena);
     json_set_string(json, "uri", uri);
     json_set_string(json, "kernel", kernel);
@@ -205,13 +205,15 @@ Json *gradient_status_json(Arena *arena, const char *uri, const char *kernel, in
 }
 
 const char *gradient_status_words(Arena *arena, const char *kernel, const GradientStatus *status) {
-    const char *covered = json_get_string(status->details, "covered", "");
+    const char *covered = json_get_string(status->details, "covered", ""),
+               *asserted = json_get_string(status->details, "asserted", "");
     switch (status->state) {
     case GRADIENT_RUNNING:
         return arena_printf(arena, "The gradients of `%s` are being checked.", kernel);
     case GRADIENT_PROVED:
-        return arena_printf(arena, "The gradients of `%s` are proved, worst error %.1e.%s%s",
-                            kernel, status->worst_error, *covered ? " Covered: " : "", covered);
+        return arena_printf(arena, "The gradients of `%s` are proved, worst error %.1e.%s%s%s%s",
+                            kernel, status->worst_error, *covered ? " Covered: " : "", covered,
+                            *asserted ? ". Asserted at each call: " : "", asserted);
     case GRADIENT_FAILED:
         return arena_printf(arena, "A gradient of `%s` is wrong: %s", kernel, status->reason);
     case GRADIENT_UNPROVED:
@@ -346,7 +348,7 @@ static void add_result(Diagnostics *diagnostics, const Snapshot *snapshot, const
                  worst_words(diagnostics->arena, entry->status.details));
         break;
     case GRADIENT_PROVED:
-        diagnose(diagnostics, DIAGNOSTIC_GRADIENT_VERIFIED, name,
+        diagnose(diagnostics, DIAGNOSTIC_GRADIENT_PROVED, name,
                  "gradients of `%.*s` proved, worst error %.1e%s",
                  STR_ARGS(kernel->definition->name), entry->status.worst_error,
                  own_types_words(diagnostics->arena, entry))

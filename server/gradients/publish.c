@@ -6,6 +6,7 @@
 #include "base/escape.h"
 #include "server/gradients/gradients.h"
 #include "server/queues/ahead.h"
+#include "server/queues/beside.h"
 #include "server/queues/fast_queue.h"
 #include "server/queues/request.h"
 #include "server/session/client.h"
@@ -156,6 +157,7 @@ void diagnostics_write(Request *request, const Snapshot *snapshot, const Filter 
         Diagnostic diagnostic = diagnostics->list.items[i];
         diagnostic.range = snapshot_range(snapshot, diagnostic.range);
         bool suppressed;
+        if (diagnostic.is_of_python && request_is_beside(request)) continue;
         if (!filter_take(filter, &diagnostic, &suppressed)) continue;
         bool is_news = between && diagnostic.severity <= SEVERITY_WARNING &&
                        !was_said(&request->document->said, &diagnostic);

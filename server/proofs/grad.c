@@ -482,6 +482,8 @@ static void take_answer(const Grad *grad, const GradProof *proof, const Json *an
     result->worst_error = result->has_error ? worst->number : 0;
     const char *covered = json_get_string(answer, "covered", "");
     if (*covered) result->covered = arena_strdup(grad->report->arena, covered);
+    if (proof->plan.asserted)
+        result->asserted = arena_strdup(grad->report->arena, proof->plan.asserted);
     const Json *own_types = json_get(answer, "own_types");
     if (own_types && own_types->kind == JSON_OBJECT) {
         result->own_types =

@@ -6,6 +6,7 @@
 #include "analysis/choices/product_tiles.h"
 #include "analysis/launches/launch_later.h"
 #include "autodiff/function/warps_text.h"
+#include "autodiff/state/asserted.h"
 
 /// Time for the runner to stop by itself after its own limit, before it is killed.
 enum { GRACE_MS = 5000 };
@@ -394,6 +395,7 @@ ProofPlan proof_plan(Arena *arena, const Kernel *kernel, const Backward *backwar
         .inputs = names_json(arena, backward->inputs, backward->input_count),
         .outputs = names_json(arena, backward->outputs, backward->output_count),
         .spec = spec_json(arena, kernel, settings),
+        .asserted = asserted_words(arena, backward),
         .saved = saved_json(arena, kernel, backward),
         .is_partial = backward->is_partial,
     };
@@ -418,6 +420,7 @@ Json *proof_params(Arena *arena, const ProofFile *file, const ProofPlan *plan, i
     json_set(params, "inputs", plan->inputs);
     json_set(params, "outputs", plan->outputs);
     json_set(params, "spec", plan->spec);
+    if (plan->asserted) json_set_string(params, "asserted", plan->asserted);
     if (plan->saved) json_set(params, "saved", plan->saved);
     if (plan->is_partial) json_set_bool(params, "partial", true);
     if (plan->before) json_set_string(params, "before", plan->before);

@@ -19,8 +19,9 @@ typedef struct ProofPlan {
     const char *kernel;
     int line;  // of its name: several functions may define a kernel of one name
     Json *backward, *inputs, *outputs, *spec;
-    Json *saved;      // what the forward stores for its backward alone; or NULL
-    bool is_partial;  // other inputs may have a gradient as well
+    const char *asserted;  // what the Function asserts of a call's sizes, in words; or NULL
+    Json *saved;           // what the forward stores for its backward alone; or NULL
+    bool is_partial;       // other inputs may have a gradient as well
     const char
         *before;  // the text that the file had, whose kernel must have computed the same; or NULL
 } ProofPlan;

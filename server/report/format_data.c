@@ -51,6 +51,8 @@ static Json *kernel_json(Arena *arena, const KernelResult *kernel) {
              kernel->has_error ? json_number(arena, kernel->worst_error) : json_null(arena));
     json_set(json, "covered",
              kernel->covered ? json_string(arena, kernel->covered) : json_null(arena));
+    json_set(json, "asserted",
+             kernel->asserted ? json_string(arena, kernel->asserted) : json_null(arena));
     const Json *coverage = kernel->covered ? json_get(kernel->proof, "coverage") : NULL;
     json_set(json, "coverage", coverage ? json_copy(arena, coverage) : json_null(arena));
     const Json *own_types = json_get(kernel->proof, "own_types");

@@ -154,6 +154,9 @@ static void put_kernels(Buffer *out, const Report *report, const FormatOptions *
         if (kernel->covered)
             buffer_printf(out, "%*s  covered: %s\n", name_width, "",
                           text_visible(out->arena, kernel->covered));
+        if (kernel->asserted)
+            buffer_printf(out, "%*s  asserted at each call: %s\n", name_width, "",
+                          text_visible(out->arena, kernel->asserted));
         if (kernel->own_types)
             buffer_printf(out, "%*s  own types: %s\n", name_width, "",
                           text_visible(out->arena, kernel->own_types));

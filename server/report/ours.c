@@ -7,11 +7,7 @@
 #include "autodiff/backward.h"
 #include "base/json.h"
 
-static bool is_diagnostic(const char *name) {
-    for (int i = 0; i < DIAGNOSTIC_COUNT; i++)
-        if (strcmp(diagnostic_rows[i].name, name) == 0) return true;
-    return false;
-}
+static bool is_diagnostic(const char *name) { return diagnostic_find(str_from(name)) != NULL; }
 
 /// GitLab's: a list of issues, each of one of our diagnostics.
 static bool is_issues(const Json *json) {

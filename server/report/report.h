@@ -55,6 +55,7 @@ typedef struct KernelResult {
     const char *reason;  // "" when there is nothing to say
     const char
         *covered;  // what the proof's configurations had and had not, in words; NULL: none ran
+    const char *asserted;  // what the Function asserts of a call's sizes, in words; or NULL
     const char
         *own_types;   // how far the gradients are off in the launch's types, in words; or NULL
     const char *gpu;  // with the backend `cuda`, what the GPU ran, in words; else NULL

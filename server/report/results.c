@@ -58,6 +58,7 @@ static Json *kernel_json(Arena *arena, const KernelResult *kernel) {
     json_set_string(json, "status", kernel_status_name(kernel->status));
     json_set_string(json, "reason", kernel->reason);
     set_text(json, "covered", kernel->covered);
+    set_text(json, "asserted", kernel->asserted);
     set_text(json, "own_types", kernel->own_types);
     set_text(json, "gpu", kernel->gpu);
     set_text(json, "open", kernel->open);
@@ -183,6 +184,7 @@ static Error kernel_read(Report *report, const Json *json) {
         .status = (KernelStatus)found,
         .reason = text_or_empty(arena, json, "reason"),
         .covered = text_read(arena, json, "covered"),
+        .asserted = text_read(arena, json, "asserted"),
         .own_types = text_read(arena, json, "own_types"),
         .gpu = text_read(arena, json, "gpu"),
         .open = text_read(arena, json, "open"),

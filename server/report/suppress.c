@@ -257,7 +257,7 @@ static FileSilences *silences_of(Silences *silences, const Source *source) {
 // --- Asking
 
 static bool names_row(Str name, const DiagnosticRow *row) {
-    return !name.size || str_is(name, row->name) || str_is(name, row->family);
+    return !name.size || diagnostic_is_meant(row, name);
 }
 
 /// Those of the line that holds `offset`.

@@ -5,6 +5,7 @@
 #include "features/features.h"
 #include "server/gradients/written.h"
 #include "server/queues/answer.h"
+#include "server/queues/beside.h"
 #include "server/queues/fast_queue.h"
 #include "server/queues/request.h"
 #include "server/queues/slow_queue.h"
@@ -40,6 +41,7 @@ static Json *links_answer(Request *request, LinkFinder *find) {
     const Snapshot *snapshot = request_snapshot_at(request, &offset);
     if (!snapshot) return NULL;
     Links links = find(request->arena, snapshot, offset);
+    if (!links.is_ours_alone && request_is_beside(request)) return NULL;
     return links_json(request, snapshot, &links);
 }
 
@@ -86,6 +88,7 @@ Json *handle_declaration(Request *request) {
     Links links = declaration_at(request->arena, snapshot, offset);
     bool is_home = leads_home(request->arena, snapshot, offset, &links);
     Json *list = is_home ? written_links(request, snapshot, offset) : NULL;
+    if (!list && !links.is_ours_alone && request_is_beside(request)) return NULL;
     return list ? list : links_json(request, snapshot, &links);
 }
 
@@ -142,6 +145,7 @@ static Json *references_work(Request *request) {
 Json *handle_references(Request *request) {
     Arena *arena = request->arena;
     uint32_t offset;
+    if (request_is_beside(request)) return NULL;
     const Snapshot *snapshot = request_snapshot_at(request, &offset);
     if (!snapshot) return NULL;
     bool with_declaration =
@@ -163,6 +167,7 @@ Json *handle_document_highlight(Request *request) {
     enum { KIND_READ = 2, KIND_WRITE = 3 };
     Arena *arena = request->arena;
     uint32_t offset;
+    if (request_is_beside(request)) return NULL;
     const Snapshot *snapshot = request_snapshot_at(request, &offset);
     if (!snapshot) return NULL;
     Highlights highlights = highlights_at(arena, snapshot, offset);
@@ -189,6 +194,7 @@ static bool may_change(Request *request, const SharedSearch *search) {
 
 Json *handle_prepare_rename(Request *request) {
     uint32_t offset;
+    if (request_is_beside(request)) return NULL;  // an editor then asks the other server
     const Snapshot *snapshot = request_snapshot_at(request, &offset);
     if (!snapshot) return NULL;
     const char *refusal = NULL;

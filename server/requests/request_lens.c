@@ -106,6 +106,7 @@ static bool is_outdated(const LensSubject *subject, const Neighbour *other) {
                              subject->kernel, both);
 }
 
+/// Where there is a backward, the way to it is a lens of its own, and what is left is to bring it up to date.
 static LensText backward_text(Arena *arena, const LensSubject *subject) {
     const GradientStatus *status = &subject->status;
     const char *reason = shortened(arena, status->reason);
@@ -113,10 +114,11 @@ static LensText backward_text(Arena *arena, const LensSubject *subject) {
                                             status->state == GRADIENT_NOT_DIFFERENTIABLE);
     if (is_refused) return (LensText){arena_printf(arena, "no backward: %s", reason), "", NULL};
     static const char command[] = "tad.generateBackward";
-    if (subject->is_written && written_origin(subject->request).name) return (LensText){0};
+    if (subject->is_written) return (LensText){0};
     Neighbour module = written_backward(subject->request, subject->forward);
-    bool is_old = module.name && is_outdated(subject, &module);
-    return (LensText){is_old ? "Update backward" : "Generate backward", command, NULL};
+    if (!module.name) return (LensText){"Generate backward", command, NULL};
+    if (!is_outdated(subject, &module)) return (LensText){0};
+    return (LensText){"Update backward", command, NULL};
 }
 
 /// In a module of ours whose kernel is no longer that of the file that it was derived from.

@@ -9,6 +9,7 @@
 #include "server/gradients/kernel_hash.h"
 #include "server/gradients/timings.h"
 #include "server/queues/answer.h"
+#include "server/queues/beside.h"
 #include "server/queues/fast_queue.h"
 #include "server/queues/request.h"
 #include "server/session/token_memory.h"
@@ -31,7 +32,8 @@ Json *handle_hover(Request *request) {
     if (!snapshot) return NULL;
     if (!request->configuration->hover) return NULL;
     Arena *arena = request->arena;
-    Hover hover = hover_at(arena, snapshot, offset);
+    Hover hover = request_is_beside_triton(request) ? hover_beside(arena, snapshot, offset)
+                                                    : hover_at(arena, snapshot, offset);
     Range told;
     const char *taken =
         footprint_at(arena, snapshot, offset, request_settings(request)->card, &told);
@@ -263,6 +265,7 @@ static void symbol_flatten(Request *request, const Snapshot *snapshot, const Sym
 }
 
 Json *handle_document_symbol(Request *request) {
+    if (request_is_beside(request)) return json_array(request->arena);
     const Snapshot *snapshot = request_snapshot(request);
     if (!snapshot) return NULL;
     Symbols symbols = document_symbols(request->arena, snapshot);

@@ -2,6 +2,7 @@
 #include "server/gradients/gradients.h"
 #include "server/gradients/publish.h"
 #include "server/queues/answer.h"
+#include "server/queues/beside.h"
 #include "server/queues/fast_queue.h"
 #include "server/queues/request.h"
 #include "server/requests/workspace.h"
@@ -13,6 +14,7 @@ static Json *symbols_work(Request *request) {
 }
 
 Json *handle_workspace_symbol(Request *request) {
+    if (request_is_beside(request)) return json_array(request->arena);
     request_move(request, QUEUE_SLOW, symbols_work);
     return NULL;
 }

@@ -3,6 +3,7 @@
 
 #include "features/features.h"
 #include "server/queues/answer.h"
+#include "server/queues/beside.h"
 #include "server/queues/fast_queue.h"
 #include "server/queues/request.h"
 #include "server/settings/settings_completion.h"
@@ -105,6 +106,23 @@ static Json *complete_settings(Request *request) {
     return result;
 }
 
+/// Whether a server for Python completes that as well: what is in scope, and the language's names where it finds Triton.
+static bool others_have(const Request *request, const CompletionItem *item, bool has_triton) {
+    switch (item->kind) {
+    case COMPLETION_VARIABLE:
+    case COMPLETION_CONSTEXPR:
+    case COMPLETION_FUNCTION: return request_is_beside(request);
+    case COMPLETION_OPERATION:
+    case COMPLETION_DTYPE:
+    case COMPLETION_NAMESPACE:
+    case COMPLETION_KEYWORD_ARGUMENT: return has_triton;
+    case COMPLETION_METHOD:
+    case COMPLETION_VALUE:
+    case COMPLETION_DIRECTIVE: return false;
+    }
+    return false;
+}
+
 Json *handle_completion(Request *request) {
     Arena *arena = request->arena;
     uint32_t offset;
@@ -113,12 +131,14 @@ Json *handle_completion(Request *request) {
     const Snapshot *snapshot = request_snapshot_at(request, &offset);
     if (!snapshot) return NULL;
     Completions completions = completions_at(arena, snapshot, offset);
+    bool has_triton = request_is_beside_triton(request);
     Json *result = json_object(arena), *items = json_array(arena);
     Range range = completions.replace;
     if (!range.source) range = (Range){snapshot->source, offset, offset};
     Json *replace = request_range_json(request, snapshot, range);
     for (LIST_EACH(int, i, completions.list))
-        json_push(items, completion_json(request, &completions.list.items[i], replace));
+        if (!others_have(request, &completions.list.items[i], has_triton))
+            json_push(items, completion_json(request, &completions.list.items[i], replace));
     json_set_bool(result, "isIncomplete", false);
     if (request->server->client.default_edit_range) {
         Json *defaults = json_object(arena);
@@ -172,6 +192,8 @@ Json *handle_signature_help(Request *request) {
     if (!snapshot) return NULL;
     Signature signature = signature_at(arena, snapshot, offset);
     if (!signature.label) return NULL;
+    bool is_of_language = str_starts(str_from(signature.label), "tl.");
+    if (is_of_language && request_is_beside_triton(request)) return NULL;
     Json *json = json_object(arena), *parameters = json_array(arena);
     json_set_string(json, "label", signature.label);
     if (signature.documentation)

@@ -77,7 +77,9 @@ static Error baseline_read(Baseline *baseline, const char *path) {
     const Json *findings = json_get(json_parse(baseline->arena, text, &error), "baseline");
     for (int i = 0; i < findings->count; i++) {
         const Json *json = findings->items[i];
-        KnownFinding known = {json_get_string(json, "file", ""), json_get_string(json, "name", ""),
+        const char *name = json_get_string(json, "name", "");
+        const DiagnosticRow *row = diagnostic_find(str_from(name));
+        KnownFinding known = {json_get_string(json, "file", ""), row ? row->name : name,
                               json_get_string(json, "line", ""), json_get_int(json, "count", 1)};
         LIST_PUSH(baseline->arena, &baseline->list, known);
     }

@@ -21,7 +21,8 @@ struct Configuration {
     bool asks_model;
     bool trusted;
     Names select, ignore;
-    Names severity;  // `name=level` each
+    Names severity;             // `name=level` each
+    const char *beside_python;  // "on": another server answers for Python
     const char *docs_url, *runner, *python, *model_name, *model_temperature, *model_effort;
     double time_limit_s, workers, model_max_tokens, model_max_seconds;
 };

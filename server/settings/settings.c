@@ -21,13 +21,9 @@ SettingsCache *settings_cache_new(Arena *arena, Report *report) {
     return cache;
 }
 
-static bool names_row(const DiagnosticRow *row, const char *name) {
-    return strcmp(row->name, name) == 0 || strcmp(row->family, name) == 0;
-}
-
 static bool names_match(const Names *names, const DiagnosticRow *row) {
     for (int i = 0; i < names->count; i++)
-        if (names_row(row, names->items[i])) return true;
+        if (diagnostic_is_meant(row, str_from(names->items[i]))) return true;
     return false;
 }
 
@@ -44,7 +40,7 @@ static Str level_split(const char *item, int *level) {
 
 /// How well the item fits: 2 by name, 1 by family, 0 not.
 static int level_fits(Str name, const DiagnosticRow *row) {
-    return str_is(name, row->name) ? 2 : str_is(name, row->family);
+    return !diagnostic_is_meant(row, name) ? 0 : str_is(name, row->family) ? 1 : 2;
 }
 
 Severity settings_severity(const Settings *settings, const Options *options,
@@ -91,7 +87,7 @@ Error names_refuse(Arena *arena, const char *where, const Names *names) {
     for (int i = 0; i < names->count; i++) {
         bool known = false;
         for (int k = 0; k < DIAGNOSTIC_COUNT && !known; k++)
-            known = names_row(&diagnostic_rows[k], names->items[i]);
+            known = diagnostic_is_meant(&diagnostic_rows[k], str_from(names->items[i]));
         if (known) continue;
         const char *nearest = diagnostic_suggest(str_from(names->items[i]));
         return arena_printf(arena, "%s: there is no diagnostic `%s`%s%s%s", where, names->items[i],

@@ -47,6 +47,7 @@ def test_outcomes(workspace: Workspace, fake_runner: Path) -> None:
         "atomics",
         "seconds",
         "covered",
+        "asserted",
         "coverage",
         "own_types",
         "incomplete",

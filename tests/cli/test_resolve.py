@@ -390,6 +390,21 @@ ENVIRONMENTS = {
 }
 
 
+def test_a_jit_of_unknown_origin_beside_nothing_of_triton(workspace: Workspace) -> None:
+    """What `_tool.Language.jit` is cannot be seen; a file that never speaks of Triton has none of its kernels."""
+    body = "def body(x):\n    import os\n\n    return [a for a in (x.shape, *x.stride)]\n"
+    workspace.write(
+        {
+            "pkg/__init__.py": "",
+            "pkg/language/__init__.py": "from .. import _tool\n\njit = _tool.Language.jit\n",
+            "pkg/use.py": f"import pkg.language as lang\n\n\n@lang.jit\n{body}",
+            "pkg/ours.py": f"import triton\nimport pkg.language as lang\n\n\n@triton.jit\n{body}",
+        }
+    )
+    assert workspace.tad("--check", "pkg/use.py", "-f", "json").names == []
+    assert "unsupported-python" in workspace.tad("--check", "pkg/ours.py", "-f", "json").names
+
+
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
 @pytest.mark.parametrize(
     ("imports", "call"),

@@ -44,6 +44,21 @@ def test_comment_on_another_line_does_not_silence(workspace: Workspace) -> None:
     assert workspace.check().names == ["unknown-operation"]
 
 
+def test_the_former_name_of_a_finding(workspace: Workspace) -> None:
+    """Who has it in a comment, in settings or on a command line need not change it."""
+    settings = '[tool.tad]\nignore = ["gradient-verified"]\n[tool.tad.severity]\n'
+    workspace.write(
+        {
+            "a.py": CLEAN.replace("\n", "\n# tad: ignore-file[gradient-verified]\n", 1),
+            "pyproject.toml": settings + 'gradient-verified = "hint"\n',
+        }
+    )
+    result = workspace.check("--ignore", "gradient-verified", "--severity", "gradient-verified=off")
+    assert (result.status, result.names, result.stderr) == (0, [], "")
+    page = workspace.tad("--explain", "gradient-verified")
+    assert page.status == 0 and page.stdout.startswith("# gradient-proved"), page.stdout
+
+
 TWO = """import triton
 import triton.language as tl
 

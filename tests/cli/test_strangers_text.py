@@ -89,3 +89,13 @@ def test_values_survive(workspace: Workspace) -> None:
     workspace.write({NAMES[3]: KERNEL})
     suite = ElementTree.fromstring(workspace.tad("--check", NAMES[3], "-f", "junit").stdout)
     assert suite.find("testsuite/testcase").get("name") == NAMES[3]
+
+
+def test_a_value_that_is_missing_is_no_chain(workspace: Workspace) -> None:
+    """Python ends `a =` with its line, whatever the next line is."""
+    text = CLEAN + "\n\n@triton.jit\ndef typed(x_ptr):\n    a =\n    b = tl.load(x_ptr)\n    tl.store(x_ptr, b)\n"
+    workspace.write({"a.py": text})
+    found = workspace.check().json["diagnostics"]
+    assert [d["name"] for d in found if "=" in d["message"]] == ["syntax-error"], found
+    workspace.write({"a.py": text.replace("a =\n    b", "a = b")})
+    assert "unsupported-python" in workspace.check().names

@@ -153,6 +153,55 @@ def test_packed_numbers(tmp_path: Path) -> None:
     assert sizes == [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0]
 
 
+PACKED_FACTOR = (
+    HEAD
+    + """@triton.jit
+def unpacked(p, s, rows, cols, inside, BITS: tl.constexpr, D: tl.constexpr):
+    each: tl.constexpr = 32 // BITS
+    words = tl.load(p + rows[:, None] * (D // each) + cols[None, :] // each, mask=inside[:, None], other=0)
+    whole = (words >> (cols[None, :] % each * BITS)) & ((1 << BITS) - 1)
+    return whole.to(tl.float32) * tl.load(s + rows, mask=inside, other=0.0)[:, None]
+
+@triton.jit
+def weighed(q, k, s, out, n, BITS: tl.constexpr, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
+    rows = tl.program_id(0) * M + tl.arange(0, M)
+    cols = tl.arange(0, D)
+    a = tl.load(q + rows[:, None] * D + cols[None, :])
+    acc = tl.zeros((M, D), tl.float32)
+    for start in range(0, n, N):
+        at = start + tl.arange(0, N)
+        inside = at < n
+        if BITS > 0:
+            v = unpacked(k, s, at, cols, inside, BITS, D)
+        else:
+            v = tl.load(k + at[:, None] * D + cols[None, :], mask=inside[:, None], other=0.0)
+        acc += tl.dot(tl.dot(a, tl.trans(v)).to(v.dtype), v)
+    tl.store(out + rows[:, None] * D + cols[None, :], acc)
+
+def packed(q, k, s, bits):
+    out = torch.empty_like(q)
+    weighed[(q.shape[0] // 16,)](q, k, s, out, k.shape[0], bits, 16, 16, q.shape[1])
+    return out
+
+def plain(q, k):
+    out = torch.empty_like(q)
+    weighed[(q.shape[0] // 16,)](q, k, q, out, k.shape[0], 0, 16, 16, q.shape[1])
+    return out
+"""
+)
+
+
+def test_factor_that_is_packed_or_a_float(tmp_path: Path) -> None:
+    """Nothing but that it is a factor of a product says that a tensor holds floats where no bits are taken from it."""
+    file = tmp_path / "weighed.py"
+    file.write_text(PACKED_FACTOR)
+    (kernel,) = json.loads(tad("--check", "--grad", "--format", "json", file).stdout)["kernels"]
+    assert kernel["status"] == "proved", kernel["reason"]
+    report = tad("--dump", "configurations", f"{file}:weighed").stdout
+    assert re.search(r"proved.* k=f32,.* BITS=0,", report), report
+    assert "dk" in tad("--backward", f"{file}:weighed", "--wrapper", "none", "--no-proof").stdout
+
+
 def test_output_that_one_way_stores_twice(tmp_path: Path) -> None:
     """Targets are labels or floats: an output that labels store twice has a running gradient both ways."""
     file = tmp_path / "loss.py"

@@ -50,6 +50,8 @@ FILLED = {
     "one matrix": {"row": "pid"},
     "window": {"keep": "(cols < T) & (cols <= row) & (cols > row - 3)"},
     "parity": {"keep": "(cols % 2 <= row % 2) & (cols < T)"},
+    # what is stored of the output, whose gradient is loaded, ends where the row does
+    "endless": {"keep": "(cols <= row) & (cols % 2 <= row % 2)"},
     # the other gradient has a mask of its own
     "two gradients": {
         "more": "b_ptr, ",
@@ -60,8 +62,8 @@ FILLED = {
 KEPT = {
     # nothing is left out
     "whole": {"keep": "cols < T"},
-    # a program's number alone ends a row
-    "endless": {"keep": "(cols <= row) & (cols % 2 <= row % 2)"},
+    # other lanes than those that the output's mask ends
+    "shifted": {"keep": "(cols + 1 <= row) & (cols % 2 <= row % 2)"},
     # nothing says where a row ends
     "without end": {"keep": "cols % 2 <= row % 2"},
     # programs along the other axis have the same elements
@@ -159,7 +161,11 @@ def test_the_proof_looks_at_the_zeros(tmp_path: Path) -> None:
         assert runner.ask("gradcheck", request)["status"] == "proved"
         text = request["backward"]["source"]
         for old, new, said in (
-            (r", 0\.0\),(\s+)mask=stored", r", 1.0),\1mask=stored", "which the forward never reads"),
+            (
+                r", 0\.0\),(\s+)mask=stored",
+                r", 1.0),\1mask=stored",
+                "which the forward never reads",
+            ),
             (r"stored = tl\..+\n", "stored = keep\n", "whose memory is not set to 0"),
         ):
             changed, count = re.subn(old, new, text)
@@ -177,3 +183,79 @@ def test_a_store_that_is_not_chosen_leaves_nothing() -> None:
     done = tad("--backward", f"{style}:total_variation_kernel", "--no-proof")
     backward = done.stdout[done.stdout.index("def total_variation_kernel_backward") :]
     assert backward[: backward.index("\nclass ")].count("tl.store(") == 1
+
+
+LENGTHS = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def rows(x_ptr, n_ptr, y_ptr, T, BLOCK: tl.constexpr):
+    pid = tl.program_id(0)
+    cols = tl.arange(0, BLOCK)
+    n = tl.load(n_ptr + pid)
+    x = tl.load(x_ptr + pid * T + cols, mask=cols < n, other=-1.0)
+    y = tl.exp(x) * x
+    tl.store(y_ptr + pid * T + cols, y / tl.sum(y, axis=0), mask=cols < T)
+
+
+def launch(x, n):
+    M, T = x.shape
+    y = torch.empty_like(x)
+    rows[(M,)](x, n, y, T, BLOCK=triton.next_power_of_2(T))
+    return y
+"""
+
+
+def test_what_is_loaded_beside_is_under_the_mask_of_the_row(tmp_path: Path) -> None:
+    """A length in memory ends no lanes by eights: where the tensor has all of a row, all is loaded."""
+    text = proved_module(tmp_path, LENGTHS)
+    kernel = LARGEST.search(text)
+    assert kernel and kernel[1].count("if FILL:") == 1
+    loaded = re.search(r"x = tl.load\([^=]+mask=(\w+), other=-1.0", kernel[1])
+    assert loaded and re.search(rf"tl.store\([^=]+mask={loaded[1]}\b", kernel[1])
+    assert "x = tl.where(inside, x, -1.0)" in kernel[1]
+    assert "dx_ptr, fills = _filled_within(" in text and "FILL=fills," in text
+
+
+IGNORED = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def loss(x_ptr, t_ptr, o_ptr, V, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    t = tl.load(t_ptr + row)
+    if t == {ignored}:
+        tl.store(o_ptr + row, 0.0)
+        return
+    total = 0.0
+    for start in range(0, V, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + row * V + cols, mask={mask}, other=0.0)
+        total += tl.sum(tl.exp(x), 0)
+    tl.store(o_ptr + row, tl.log(total))
+
+
+def launch(x, t):
+    M, V = x.shape
+    o = torch.empty(M, device=x.device, dtype=x.dtype)
+    loss[(M,)](x, t, o, V, BLOCK=4)
+    return o
+"""
+
+
+@pytest.mark.parametrize("mask", ["cols < V", "cols % 2 == 0"])
+def test_a_row_that_is_left_early_is_stored_as_zeros(mask: str, tmp_path: Path) -> None:
+    text = proved_module(tmp_path, IGNORED.format(ignored=5, mask=mask))
+    kernel = LARGEST.search(text)
+    assert kernel and "FILL: tl.constexpr" in kernel[1] or mask != "cols < V"
+    zeros = re.search(
+        r"if t == 5:\n +if FILL:\n.*\n +for start in range\(0, V, BLOCK\):\n"
+        r"(?:.+\n){1,3} +tl.store\(dx_ptr \+ row \* V \+ cols, 0.0, mask=cols < V\)\n +else:\n",
+        kernel[1],
+    )
+    assert bool(zeros) == (mask == "cols < V"), kernel[1]
+    assert ("[(1, V), (V, ctx.grid[0])]" in re.sub(r"\s+", " ", text)) == bool(zeros)

@@ -15,6 +15,8 @@ ATOMICS = {
     "without_rows": 1,
     "of_two_tiles": 1,
     "of_fewer_columns": 1,
+    "in_a_loop_over_chunks": 0,
+    "in_a_loop_behind_the_rows": 1,
 }
 
 

@@ -26,6 +26,7 @@ ATOMICS = {
         "frames_beyond": 1,
         "lanes_laid_out": 0,
         "five_points": 0,
+        "behind_a_state": 0,
     },
     "taps.py": {
         "last_elements": 0,
@@ -34,6 +35,7 @@ ATOMICS = {
         "differences": 0,
         "before_in_time": 0,
         "dilated": 0,
+        "as_long": 0,
         "valid": 1,  # the last elements of a row have no owner
         "around_some": 1,  # nor has what the grid leaves out
         "shifted_by": 0,

@@ -121,6 +121,27 @@ def run(x, w):
 """
 )
 
+RETURNS = """    row = tl.program_id(0) * n
+    if tl.load(t + tl.program_id(0)) == 5:
+        tl.store(out + tl.program_id(0), 0.0)
+        return
+"""
+SOME = LOSS.replace("    row = tl.program_id(0) * n\n", RETURNS)
+# both sides of a branch are statements of their own: a store behind it would not know the value
+SIDES = SOME.replace("        return\n    top = ", "    else:\n    top = ").replace(
+    "        return\n", ""
+)
+SIDES = (
+    SIDES[: SIDES.index("    else:\n") + len("    else:\n")]
+    + re.sub(
+        r"(?m)^(?=    )(?=.*\n)",
+        "    ",
+        SIDES[SIDES.index("    else:\n") + len("    else:\n") : SIDES.index("\n\n\ndef run")]
+        + "\n",
+    ).rstrip("\n")
+    + SIDES[SIDES.index("\n\n\ndef run") :]
+)
+
 
 def attention(*changes: tuple[str, str]) -> str:
     """The kernel of the statistics' tests, which keeps its log-sum-exp for itself."""
@@ -147,6 +168,8 @@ CASES = {
     "norm": (NORM, "run", ROWS, 2, 2, 0),
     "tiles of rows": (TILES, "run", ROWS, 2, 1, 0),
     "loss": (LOSS, "run", LABELS, 1, 2, 0),
+    # one of the loops stores the zeros of ignored rows
+    "loss of some": (SOME, "run", [ROWS[0], np.array([3, 5, 0, 5, 36])], 1, 3, 1),
 }
 
 
@@ -172,7 +195,11 @@ def test_what_is_stored_is_loaded(name: str, tmp_path: Path) -> None:
     saving = module_of(
         path,
         "auto",
-        *(() if name in ("causal", "norm", "tiles of rows", "loss") else ("--no-proof",)),
+        *(
+            ()
+            if name in ("causal", "norm", "tiles of rows", "loss", "loss of some")
+            else ("--no-proof",)
+        ),
     )
     assert again(plain) == loops
     assert again(saving) == fewer
@@ -192,7 +219,7 @@ def test_what_is_stored_is_loaded(name: str, tmp_path: Path) -> None:
     assert written.read_text() == saving
 
 
-@pytest.mark.parametrize("name", ["norm", "loss"])
+@pytest.mark.parametrize("name", ["norm", "loss", "loss of some"])
 def test_gradients_are_those_without(name: str, tmp_path: Path, interpreter: Worker) -> None:
     text, launcher, given, inputs, _, _ = CASES[name]
     path = tmp_path / "source.py"
@@ -205,12 +232,19 @@ def test_gradients_are_those_without(name: str, tmp_path: Path, interpreter: Wor
             launcher,
             given,
             wrt=list(range(inputs)),
-            grad_outputs=[np.cos(np.arange(5.0)) if name == "loss" else np.cos(given[0])],
+            grad_outputs=[np.cos(np.arange(5.0)) if "loss" in name else np.cos(given[0])],
             worker=interpreter,
         )
         found.append([*result.outputs, *result.gradients[:inputs]])
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
+
+
+def test_what_one_side_of_a_branch_computes_is_not_stored(tmp_path: Path) -> None:
+    path = tmp_path / "source.py"
+    path.write_text(SIDES)
+    assert "    else:\n        top = " in SIDES
+    assert " also stores `" not in module_of(path, "auto", "--no-proof")
 
 
 DRAWS = (Path(__file__).parent / "kernels" / "draws.py").read_text()

@@ -70,6 +70,35 @@ KERNELS: dict[str, Kernel] = {
         {"hop": 8},
         {"hop": 4},
     ),
+    "masked_under_a_flag": (  # what the other side of the flag would touch is not asked about
+        "x, y, hop, n, N: tl.constexpr, EVEN: tl.constexpr",
+        ROWS
+        + "if EVEN:\n    a = tl.load(x + f * hop + o)\n"
+        + "else:\n    a = tl.load(x + f * hop + o, mask=o < n, other=0.0)\n"
+        + "tl.store(y + f * n + o, a * a, mask=o < n)",
+        {"N": 8, "n": 6, "EVEN": 0},
+        {"hop": 6},
+        {"hop": 5},
+    ),
+    "masked_where_it_is_shorter": (
+        "x, y, hop, n: tl.constexpr, N: tl.constexpr, KEEP: tl.constexpr",
+        ROWS
+        + "if n < N and KEEP:\n    a = tl.load(x + f * hop + o, mask=o < n, other=0.0)\n"
+        + "else:\n    a = tl.load(x + f * hop + o)\n"
+        + "tl.store(y + f * n + o, a * a, mask=o < n)",
+        {"N": 8, "n": 6, "KEEP": 1},
+        {"hop": 6},
+        {"hop": 5},
+    ),
+    "rows_further_apart": (
+        "x, y, L, hop, N: tl.constexpr",
+        "p, o = tl.program_id(0), tl.arange(0, N)\n"
+        "a = tl.load(x + (p // 2) * (L + 1) * hop + (p % 2) * hop + o)\n"
+        "tl.store(y + p * N + o, a * a)",
+        {"N": 4, "hop": 4},
+        {"L": 2},
+        {"L": 0},
+    ),
     "transposed": (
         "x, y, down, across, N: tl.constexpr",
         ROWS + "a = tl.load(x + f * down + o * across)\ntl.store(y + f * N + o, a * a)",
@@ -252,7 +281,7 @@ def test_pixels_with_channels_are_stored_plainly(module: Path) -> None:
     text = module.read_text()
     backward = text[text.index("def pixels_backward(") : text.index("class PixelsFunction")]
     assert "tl.store(dx" in backward and "tl.atomic_add" not in backward
-    assert "(row, triton.cdiv(count, width))" in text
+    assert "(row, -(-count // width))" in text
 
 
 def test_pixels_of_a_launch_are_added_up(tmp_path: Path) -> None:
@@ -507,3 +536,31 @@ def test_stores_that_a_launch_does_not_show_apart_are_looked_at(name: str, tmp_p
     text = tad("--backward", "--no-proof", path).stdout
     assert ("_check_stores" in text) == (ranges is not None)
     assert ranges is None or f'_check_stores("o", {ranges})' in text
+
+
+@pytest.mark.parametrize("name", ["half a row", "the caller's", "a stride of new memory"])
+def test_a_proof_says_what_each_call_is_asked(name: str, tmp_path: Path) -> None:
+    """Its configurations keep apart (a block is shorter than half a row), and the Function refuses other calls."""
+    place, output, step, ranges = STEPS[name]
+    path = tmp_path / "stored.py"
+    path.write_text(STORED.format(place, output, step))
+    (kernel,) = json.loads(tad("--check", "--grad", "-f", "json", path).stdout)["kernels"]
+    assert kernel["status"] == "proved"
+    words = "no element of `o` is stored twice (in steps of 1 and step)"
+    assert kernel["asserted"] == (words if ranges else None)
+    written = tad("--backward", path, "-o", tmp_path / "written.py")
+    assert (f"asserted at each call: {words}" in written.stderr) == (ranges is not None)
+
+
+NOT_SEEN = Path(__file__).parents[1] / "oracle" / "cases" / "steps_not_seen.py"
+
+
+def test_what_no_check_can_ask_is_said(tmp_path: Path) -> None:
+    """Rows a hop apart, where nobody knows how long they are: derivation and text say what they assume."""
+    written = tmp_path / "written.py"
+    told = tad("--backward", NOT_SEEN, "--no-proof", "-o", written).stderr
+    lines = [line for line in told.splitlines() if "gradient-assumes-distinct" in line]
+    assert len(lines) == 5, told
+    assert sum("no element of `O` is stored twice" in line for line in lines) == 4
+    words = " ".join(written.read_text().replace("#", " ").split())
+    assert words.count("a caller says by `hop` how far its rows are apart") == 3

@@ -128,3 +128,56 @@ def test_half_of_a_head_has_the_warps_that_it_fills(tmp_path: Path) -> None:
     names: dict = {"torch": TORCH}
     exec(helper_texts(run.stdout, "_warps"), names)
     assert names["_warps"](64, Tensor(2), Tensor(2)) == 1
+
+
+SCATTERED = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def moved(x_ptr, i_ptr, y_ptr, n, D, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    mask = at < D
+{loads}
+    tl.store(y_ptr + row * D + at, y, mask=mask)
+
+
+def launch(x, index):
+    n, D = x.shape
+    y = torch.empty_like(x)
+    moved[(n,)](x, index, y, n, D, BLOCK=1024)
+    return y
+"""
+LOOKED_UP = "    {name} = tl.load(x_ptr + tl.load(i_ptr + {k} * D + at, mask=mask, other=0), mask=mask, other=0.0)\n"
+ADDED = {
+    "elements": (LOOKED_UP.format(name="y", k="row"), "_warps(8 * BLOCK, i_ptr, dy_ptr)"),
+    "elements four times": (
+        "".join(LOOKED_UP.format(name=f"y{k}", k=f"({k} * n + row)") for k in range(4))
+        + "    y = y0 + y1 + y2 + y3\n",
+        "_warps(16 * BLOCK, i_ptr, i_ptr, i_ptr, i_ptr, dy_ptr)",
+    ),
+    # lanes go on by one
+    "rows": (
+        "    y = tl.load(x_ptr + tl.load(i_ptr + row) * D + at, mask=mask, other=0.0)\n",
+        None,
+    ),
+    # what lanes wait for is each other
+    "with a sum": (
+        LOOKED_UP.format(name="x", k="row") + "    y = x / tl.sum(x * x, axis=0)\n",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ADDED)
+def test_lanes_that_add_here_and_there_are_few_a_thread(name: str, tmp_path: Path) -> None:
+    loads, wanted = ADDED[name]
+    file = tmp_path / "moved.py"
+    file.write_text(SCATTERED.format(loads=loads.rstrip("\n")))
+    run = tad("--backward", "--no-proof", file)
+    assert run.returncode == 0, run.stderr
+    said = re.sub(r"\s+", " ", run.stdout).replace("_warps( ", "_warps(").replace(", )", ")")
+    assert "tl.atomic_add(" in said
+    assert (f"num_warps={wanted}" in said) if wanted else (" * BLOCK, " not in said), said

@@ -94,7 +94,8 @@ def test_what_is_switched_off(
 def labels(client: Client, uri: str) -> set[str]:
     hints = client.request("textDocument/inlayHint", whole(uri))
     return {
-        "parameter" if hint.get("kind") == 2 else "variable" if "kind" in hint else "cost" for hint in hints
+        "parameter" if hint.get("kind") == 2 else "variable" if "kind" in hint else "cost"
+        for hint in hints
     }
 
 
@@ -188,7 +189,9 @@ def cost_hints(client: Client, uri: str) -> dict[str, str]:
         if "kind" not in hint:
             assert hint["position"]["character"] == len(lines[hint["position"]["line"]])
     return {
-        lines[hint["position"]["line"]].split()[0]: hint["label"] for hint in hints if "kind" not in hint
+        lines[hint["position"]["line"]].split()[0]: hint["label"]
+        for hint in hints
+        if "kind" not in hint
     }
 
 
@@ -327,3 +330,58 @@ def test_to_all_kernels_of_a_backward_and_back(editor: Client, tmp_path: Path) -
     lenses = editor.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
     lines = {lens["range"]["start"]["line"] for lens in lenses}
     assert {place(text, f"{name}(")["line"] for name in names} <= lines
+
+
+BESIDE = KERNEL.replace("    y = scale(x)\n", "    y = scale(x) + nowhere\n    tl.lod(y)\n")
+QUIET = ("definition", "typeDefinition", "documentHighlight", "documentSymbol", "prepareRename")
+
+
+@pytest.mark.parametrize("has_triton", [False, True])
+def test_beside_a_server_for_python_nothing_is_said_twice(kernel: str, has_triton: bool) -> None:
+    """Names, uses and outlines are left to it; what it knows of Triton, too, where that is installed."""
+    server = Client(env=dict.fromkeys(("PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX"), ""))
+    environment = Path(kernel.removeprefix("file://")).parent / ".venv"
+    language = environment / "lib/python3.11/site-packages/triton/language"
+    environment.mkdir()
+    (environment / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    if has_triton:
+        language.mkdir(parents=True)
+        (language / "__init__.py").write_text("")
+    with_settings(server, {"besidePython": "on"})
+    server.open(kernel, BESIDE)
+    found = {d["code"] for d in server.diagnostics(kernel, 1)}
+    assert "unknown-operation" in found and "undefined-name" not in found
+    at = {"textDocument": {"uri": kernel}, "position": place(BESIDE, "x_ptr + offsets", inside=9)}
+    for method in QUIET:
+        assert not server.request(f"textDocument/{method}", at), method
+    assert not server.request(
+        "textDocument/references", {**at, "context": {"includeDeclaration": True}}
+    )
+    assert not server.request("workspace/symbol", {"query": "scale"})
+    hover = server.request("textDocument/hover", at)["contents"]["value"]
+    assert "i32[BLOCK]" in hover
+    load = {**at, "position": place(BESIDE, "tl.load(", inside=4)}
+    hover = server.request("textDocument/hover", load)["contents"]["value"]
+    assert hover.startswith("Here: ") and ("tl.load(pointer" in hover) is not has_triton
+    call = {**at, "position": place(BESIDE, "tl.load(", inside=8)}
+    labels = {item["label"] for item in server.request("textDocument/completion", call)["items"]}
+    assert ("cache_modifier=" in labels) is not has_triton and "offsets" not in labels
+    assert (server.request("textDocument/signatureHelp", call) is None) is has_triton
+    asked = {
+        "command": "tad.backwardPreview",
+        "arguments": [{"uri": kernel, "kernel": "scale_kernel", "where": "below"}],
+    }
+    server.open(copy := kernel.replace("scale.py", "copy.py"), KERNEL)
+    asked["arguments"][0]["uri"] = copy
+    module = server.request("workspace/executeCommand", asked)["text"]
+    server.change(copy, 2, {"text": module})
+    line = {"textDocument": {"uri": copy}, "position": place(module, "    dx = ", inside=5)}
+    assert server.request("textDocument/definition", line), "to the forward's line"
+    server.configuration = {"besidePython": "off"}
+    server.notify("workspace/didChangeConfiguration", {"settings": None})
+    server.settle()
+    for method in QUIET:
+        assert server.request(f"textDocument/{method}", at), method
+    found = server.request("textDocument/diagnostic", at)["items"]
+    assert "undefined-name" in {d["code"] for d in found}
+    assert server.shut_down() == 0

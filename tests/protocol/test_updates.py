@@ -29,7 +29,7 @@ def test_offered_where_the_derivation_changed(editor: Client, kernel: str) -> No
     editor.open(uri, text)
     commented = KERNEL.replace("    mask =", "    # within\n    mask =")
     editor.change(kernel, 2, {"text": commented})
-    eventually(editor, kernel, "Generate backward")
+    eventually(editor, kernel, "Check gradients")
     assert not any("has changed" in title for title in titles(editor, kernel))
     eventually(editor, uri, "Check gradients")
     editor.change(kernel, 3, {"text": NEW})

@@ -101,3 +101,22 @@ def test_steps_that_run_out_are_named(runner: Runner) -> None:
     none = runner.ask("gradcheck", {**proof, "max_steps": 1000})
     assert none["status"] == "unproved"
     assert "more steps than a proof may" in none["reason"]
+
+
+@pytest.mark.parametrize("file", ["rms_norm", "cross_entropy"])
+def test_runs_beside_each_other_cost_what_they_cost_one_after_the_other(file: str) -> None:
+    """On one processor and on all: the same steps, and at each limit of them the same verdict."""
+    (proof,) = list(derived(ROOT / "examples" / f"{file}.py")[1].values())[:1]
+    answers = []
+    for processors in (set(list(os.sched_getaffinity(0))[:1]), os.sched_getaffinity(0)):
+        runner = Runner()
+        os.sched_setaffinity(runner.process.pid, processors)
+        whole = runner.ask("gradcheck", {**proof, "max_seconds": 100})
+        limits = [int(whole["steps"] * share) for share in (0.1, 0.3, 0.5, 0.7, 0.9)]
+        asked = [{**proof, "max_seconds": 100, "max_steps": limit} for limit in limits]
+        answers.append([verdict(whole), *(verdict(runner.ask("gradcheck", a)) for a in asked)])
+        assert whole["status"] == "proved"
+        assert all(answer["steps"] <= whole["steps"] for answer in answers[-1])
+        runner.close()
+    assert answers[0] == answers[1]
+    assert len({answer["steps"] for answer in answers[0]}) > 1, "a limit ends a proof earlier"

@@ -11,8 +11,9 @@ import pytest
 
 from tests.runner.test_cuda import both, stand_in
 from tests.runner.test_protocol import BIN, ROOT
+from tests.runner.test_times import launches
 
-__all__ = ["stand_in"]
+__all__ = ["launches", "stand_in"]
 
 
 def script(stand_in: str, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
@@ -55,3 +56,22 @@ def test_what_there_is_no_time_for_is_said(stand_in: str, tmp_path: Path) -> Non
     assert run.returncode == 1
     assert run.stdout.startswith("FAIL  sanitized: not reached, ")
     assert "pass  numbers: " in run.stdout
+
+
+def test_releases_are_packed_here_and_launched_there(launches: str, tmp_path: Path) -> None:  # noqa: F811
+    """The stand-in computes nothing: that is seen, in each output of each launch."""
+    program, pack = ROOT / "bench/gpu/releases.py", tmp_path / "pack"
+    build = [str(BIN), str(pack)]
+    options = ["--standin", launches, "--only", "cumsum_row", sys.executable]
+    run = [sys.executable, program, "pack", *build, *options]
+    home = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    packed = subprocess.run(run, capture_output=True, text=True, env=home, timeout=300)
+    assert "cumsum:cumsum_row_kernel: compiled" in packed.stdout, packed.stderr
+    names = {"TAD_LIBCUDA": launches, "TAD_NVML": launches, "TAD_NVRTC": launches}
+    run = [sys.executable, program, "check", *build]
+    checked = subprocess.run(
+        run, capture_output=True, text=True, env={**home, **names}, timeout=300
+    )
+    assert checked.returncode == 1
+    assert "cumsum:cumsum_row_kernel: launch 0: `" in checked.stdout, checked.stdout
+    assert "'kernels': 1, 'launches': 2" in checked.stdout

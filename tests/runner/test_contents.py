@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -401,7 +402,9 @@ def test_sizes_that_a_kernel_is_not_made_for_cost_no_verdict(tmp_path: Path) -> 
         statuses = {name: answer["status"] for name, answer in answers.items()}
         assert statuses == {"whole_rows": "proved", "large_rows": "proved"}
         reasons = [lost["reason"] for lost in answers["whole_rows"]["discarded"]]
-        assert any("rows lie on each other: the written Function raises" in reason for reason in reasons)
+        assert any(
+            "rows lie on each other: the written Function raises" in reason for reason in reasons
+        )
         assert answers["large_rows"]["steps"] < 250_000_000
         text = requests["whole_rows"]["backward"]["source"]
         wrong = {**requests["whole_rows"], "backward": dict(requests["whole_rows"]["backward"])}
@@ -477,3 +480,48 @@ def test_what_is_always_undefined_is_taken_to_be_0(tmp_path: Path) -> None:
     assert "assumed: masked-off loads without `other` read 0" in answer["covered"]
     assert answer["coverage"]["fills_zero"]
     assert wrong["status"] == "failed"
+
+
+ROWS = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def rows_apart(x, y, lengths, stride, n, B: tl.constexpr):
+    row = tl.program_id(0)
+    lanes = tl.arange(0, B)
+    v = tl.load(x + row * stride + lanes, mask=lanes < tl.load(lengths + row), other=0.0)
+    tl.store(y + row * stride + lanes, v * v, mask=lanes < n)
+
+
+@triton.jit
+def rows_in_steps(x, y, lengths, n, D: tl.constexpr, B: tl.constexpr):
+    part = tl.program_id(0)
+    columns = tl.arange(0, D)[None, :]
+    length = tl.load(lengths + part)
+    total = tl.zeros([D], dtype=tl.float32)
+    for first in range(0, n, B):
+        rows = (first + tl.arange(0, B))[:, None]
+        v = tl.load(x + (part * n + rows) * D + columns, mask=rows < length, other=0.0)
+        total += tl.sum(v * v, 0)
+    tl.store(y + part * D + tl.arange(0, D), total)
+"""
+
+
+@pytest.mark.parametrize("name", ["rows_apart", "rows_in_steps"])
+def test_no_row_is_longer_than_all_rows_are(name: str, tmp_path: Path) -> None:
+    """However far rows lie apart, what ends each of them in a mask or a loop is above what made-up lengths say."""
+    file = tmp_path / "rows.py"
+    file.write_text(ROWS)
+    runner = Runner()
+    try:
+        answer = runner.ask("gradcheck", derived(file)[1][name])
+    finally:
+        runner.close()
+    assert answer["status"] == "proved", answer["reason"]
+    for configuration in answer["configurations"]:
+        text = configuration["text"]
+        end = re.search(r"lengths=i32 in range\(1, (\d+)\)", text)
+        size = re.search(r"\bn=(\d+)", text)
+        assert not end or int(size[1]) == 0 or int(end[1]) <= int(size[1]) + 1, text

@@ -20,6 +20,7 @@ SIZES = "in_stride=N, out_stride=N, n_cols=N, BLOCK=2048, grid=(M,)"
 SOFTMAX = f"# tad: M=70, N=2000, out_ptr=f32[M, N], in_ptr=f32[M, N], {SIZES}"
 LARGER = SOFTMAX.replace("M=70", "M=140")
 SHORT = f"# tad: M=70, N=2000, out_ptr=f32[M, N], in_ptr=f32[69, N], {SIZES}"
+ROOM_OF_ONE = 16_000_000  # bytes: 70 rows take 8 to 12 million, 90 rows 12 to 16
 MEETING = SOFTMAX.replace("out_stride=N", "out_stride=N - 1")
 
 
@@ -83,6 +84,16 @@ def test_memory_is_kept_for_the_next_request_and_not_for_ever(
     assert ["refused" in answer["cuda"] for answer in answers] == [False, False, True]
     assert "the GPU has no memory left" in answers[2]["cuda"]["refused"]
     assert answers[0]["worst_error"] == answers[1]["worst_error"]
+
+
+def test_memory_that_is_kept_gives_way_to_larger_tensors(stand_in: str) -> None:
+    """The GPU has room for either size alone."""
+    texts = [SOFTMAX, SOFTMAX.replace("M=70", "M=90")]
+    runner = CudaRunner(both(stand_in, STAND_IN_MEMORY=str(ROOM_OF_ONE)))
+    answers = [runner.ask("gradcheck", softmax(text))["result"] for text in texts]
+    runner.end()
+    assert [answer["status"] for answer in answers] == ["proved"] * 2
+    assert not any("refused" in answer["cuda"] for answer in answers), answers[1]["cuda"]
 
 
 @pytest.mark.parametrize(

@@ -190,6 +190,17 @@ def test_a_second_compile_is_none(timer: CudaRunner, launches: str, tmp_path: Pa
     assert len(list((tmp_path / "fresh/tad-lsp/cubins").iterdir())) == 1
 
 
+def test_launches_alone_are_made_once_and_read(timer: CudaRunner, tmp_path: Path) -> None:
+    """For whoever holds what they compute against something else (bench/gpu/releases.py)."""
+    request = {**parameters(), "read": {"X": 4, "Y": 4}}
+    before = timer.ask("time", {**request, "launches": 0})["result"]
+    assert not (tmp_path / "launches.jsonl").exists()
+    after = timer.ask("time", {**request, "launches": 1})["result"]
+    assert [row["kernel"] for row in logged(tmp_path)] == ["scaled"]
+    assert before["read"] == after["read"] and len(after["read"]["X"]) == 4
+    assert "forward" not in after and after["plan"]["grid"] == [4, 1, 1]
+
+
 EVIL = """
 import os
 import torch

@@ -3,8 +3,10 @@
 //   STAND_IN_THREADS=4                 threads of a block, at most (default 1)
 //   STAND_IN_GPUS=2                    how many there are; STAND_IN_USED=FILE: the numbers of those that are asked for
 //   STAND_IN_KEEP=FOLDER               the texts of kernels are kept there, as the worker has them (.cu) and as they are compiled here
+//   STAND_IN_MEMORY=1000000            bytes of the GPU's memory (default: all of this machine's)
 //   STAND_IN_TOGETHER=FILE             for each text a line: how many are compiled at that moment
 #include <dlfcn.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -135,15 +137,21 @@ API int cuStreamQuery(void *stream) {
     ANSWER();
     return 0;
 }
+static size_t taken;  // bytes of memory, as malloc counts them
+
 API int cuMemAlloc_v2(uint64_t *address, size_t size) {
     ANSWER();
+    const char *most = getenv("STAND_IN_MEMORY");
+    if (most && taken + size > strtoull(most, NULL, 10)) return 2;
     void *memory = malloc(size);
     if (memory) memset(memory, 0xA5, size);
+    if (memory) taken += malloc_usable_size(memory);
     *address = (uint64_t)(uintptr_t)memory;
     return memory ? 0 : 2;
 }
 API int cuMemFree_v2(uint64_t address) {
     ANSWER();
+    taken -= malloc_usable_size((void *)(uintptr_t)address);
     free((void *)(uintptr_t)address);
     return 0;
 }

@@ -52,6 +52,19 @@ TEST(spent_steps_end_the_work) {
     arena_free(around);
 }
 
+/// What was given away outlives its owner's siblings, and is used as before; the sanitizer would see a leak or a use after that.
+TEST(arenas_live_with_their_owner) {
+    Arena *owner = arena_new(), *first = arena_new_scratch(), *second = arena_new_scratch();
+    char *text = arena_strdup(first, "kept");
+    arena_give(first, owner);
+    CHECK(arena_newest_scratch() == second);
+    arena_free(second);
+    CHECK(arena_newest_scratch() == NULL);
+    CHECK_EQ_STR(arena_printf(first, "%s on", text), "kept on");
+    CHECK(arena_bytes(owner) >= arena_bytes(first));
+    arena_free(owner);
+}
+
 static bool is_asked_less(const void *context) {
     return atomic_fetch_sub((atomic_int *)(uintptr_t)context, 1) > 0;
 }
@@ -141,4 +154,5 @@ TEST(kernels_of_a_file_share_its_steps) {
 }
 
 TEST_MAIN(TEST_ROW(memory_takes_steps), TEST_ROW(spent_steps_end_the_work),
-          TEST_ROW(an_analysis_is_interrupted), TEST_ROW(kernels_of_a_file_share_its_steps))
+          TEST_ROW(arenas_live_with_their_owner), TEST_ROW(an_analysis_is_interrupted),
+          TEST_ROW(kernels_of_a_file_share_its_steps))

@@ -32,6 +32,47 @@ TEST(order_does_not_matter) {
     arena_free(arena);
 }
 
+TEST(products_keep_the_order_of_terms) {
+    start();
+    const Poly *sum = add(add(multiply(atom(x), atom(x)), atom(y)), number(2));
+    const Poly *product = multiply(sum, multiply(atom(x), number(3)));
+    CHECK_EQ_STR(poly_print(arena, product), "3 * x * x * x + 3 * x * y + 6 * x");
+    CHECK(poly_equal(product, multiply(multiply(number(3), atom(x)), sum)));
+    CHECK(poly_equal(multiply(sum, number(1)), sum) && poly_equal(multiply(number(1), sum), sum));
+    CHECK(poly_is_zero(multiply(sum, number(0))) && poly_is_zero(multiply(number(0), sum)));
+    arena_free(arena);
+}
+
+TEST(copies_outlive_what_they_are_made_of) {
+    start();
+    Arena *notes = arena_new();
+    const Poly *sum =
+        poly_add(notes, poly_multiply(notes, poly_atom(notes, x), poly_atom(notes, y)),
+                 poly_constant(notes, 7));
+    const Poly *copy = poly_copy(arena, sum);
+    CHECK(poly_copy(arena, NULL) == NULL);
+    arena_free(notes);
+    CHECK_EQ_STR(poly_print(arena, copy), "x * y + 7");
+    arena_free(arena);
+}
+
+/// One term of many is looked at in a Poly on the stack.
+TEST(sums_do_not_keep_what_they_are_given) {
+    start();
+    const Poly *sum = add(multiply(atom(x), number(2)), atom(y)), *results[4];
+    {
+        const Poly term = {1, &sum->terms[0]};
+        results[0] = add(&term, number(0));
+        results[1] = add(number(0), &term);
+        results[2] = multiply(&term, number(1));
+        const Poly *quotient;
+        CHECK(poly_split(arena, &term, y, &quotient, &results[3]) && poly_is_zero(quotient));
+        for (int i = 0; i < 4; i++) CHECK(results[i] != &term);
+    }
+    for (int i = 0; i < 4; i++) CHECK_EQ_STR(poly_print(arena, results[i]), "2 * x");
+    arena_free(arena);
+}
+
 TEST(terms_cancel) {
     start();
     const Poly *difference =
@@ -87,6 +128,8 @@ TEST(overflow_is_not_understood) {
     arena_free(arena);
 }
 
-TEST_MAIN(TEST_ROW(order_does_not_matter), TEST_ROW(terms_cancel),
+TEST_MAIN(TEST_ROW(order_does_not_matter), TEST_ROW(products_keep_the_order_of_terms),
+          TEST_ROW(copies_outlive_what_they_are_made_of),
+          TEST_ROW(sums_do_not_keep_what_they_are_given), TEST_ROW(terms_cancel),
           TEST_ROW(division_is_exact_or_nothing), TEST_ROW(split_and_substitute),
           TEST_ROW(overflow_is_not_understood))

@@ -1,6 +1,7 @@
 // Entry: makes the parts and connects them; commands of the palette.
 import * as vscode from "vscode";
 import { BackwardPreviews } from "./backward";
+import { watchBeside } from "./beside";
 import { GradientTests } from "./checks";
 import { makeMiddleware, previewAtCommand } from "./middleware";
 import { askForKey, keepKey } from "./model-key";
@@ -98,6 +99,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
       if (editor?.document.languageId === "python") lastPython = editor;
     }),
     vscode.workspace.onDidGrantWorkspaceTrust(() => running.restart()),
+    watchBeside(() => void running.settingsChanged()),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration("tad.server.path")) void running.restart();
       if (change.affectsConfiguration("tad.trace.server")) void running.applyTrace();

@@ -1,6 +1,7 @@
 // What the editor does differently from what the server offers: backwards are shown before they are accepted.
 import * as vscode from "vscode";
 import type { Middleware } from "vscode-languageclient/node";
+import { besidePython } from "./beside";
 import { pageLink } from "./pages";
 import { serverCommands, type KernelPlace } from "./protocol";
 import { shortened } from "./words";
@@ -23,6 +24,12 @@ interface ActionData {
   action: string;
   /** Bytes of the document in UTF-8. */
   start: number;
+}
+
+/** The settings as the server gets them: what is the editor's to say has its value. */
+function settled(answer: unknown): object {
+  const settings = answer as { besidePython?: unknown };
+  return { ...settings, besidePython: besidePython(settings.besidePython), trusted: vscode.workspace.isTrusted };
 }
 
 /** The server would edit at once; we show first. What is disabled says why: VS Code itself tells only screen readers. */
@@ -94,7 +101,7 @@ export function makeMiddleware(): Middleware {
         const answers: unknown = await next(params, token);
         if (!Array.isArray(answers)) return answers as [];
         return params.items.map((item, i): unknown =>
-          item.section === "tad" ? { ...(answers[i] as object), trusted: vscode.workspace.isTrusted } : answers[i],
+          item.section === "tad" ? settled(answers[i]) : answers[i],
         );
       },
     },

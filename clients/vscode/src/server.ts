@@ -6,6 +6,7 @@ import * as vscode from "vscode";
 import {
   CancellationToken,
   CloseAction,
+  DidChangeConfigurationNotification,
   ErrorAction,
   ExecuteCommandRequest,
   LanguageClient,
@@ -198,6 +199,12 @@ export class Server implements vscode.Disposable {
       this.output.error(`the server did not start: ${problem}`);
       this.setHealth({ state: "failed", problem: `${located.file} did not start: ${problem}` });
     }
+  }
+
+  /** Has the server ask for its settings again. */
+  async settingsChanged(): Promise<void> {
+    if (this.client?.state === State.Running)
+      await this.client.sendNotification(DidChangeConfigurationNotification.type, { settings: null });
   }
 
   private running(client: LanguageClient, located: Extract<Located, { found: true }>): Health {

@@ -28,6 +28,9 @@ const scopes = [
   [/^model\.(name|temperature|effort|maxTokens|maxSeconds)$/, "application"],
 ];
 
+// Texts that are one of a few words.
+const choices = { besidePython: ["auto", "on", "off"] };
+
 const types = {
   FLAG: (value) => ({ type: "boolean", default: value === "true" }),
   NUMBER: (value) => ({ type: "number", default: Number(value), minimum: 0 }),
@@ -66,7 +69,8 @@ export function settingsOf(definition) {
     if (hidden.has(name)) continue;
     const description = [...words.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map((part) => JSON.parse(`"${part[1]}"`)).join("");
     const scope = scopes.find(([names]) => names.test(name))?.[1] ?? "window";
-    settings[`tad.${name}`] = { ...types[type](value.trim()), scope, markdownDescription: description };
+    const chosen = choices[name] ? { enum: choices[name] } : {};
+    settings[`tad.${name}`] = { ...types[type](value.trim()), ...chosen, scope, markdownDescription: description };
   }
   const expected = code.split("SETTING(").length - 1;
   if (rows !== expected) throw new Error(`settings.def has ${expected} rows, ${rows} were understood`);

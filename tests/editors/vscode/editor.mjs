@@ -141,7 +141,7 @@ export class Editor {
       await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 5000))]);
       this.process.kill("SIGKILL");
     }
-    if (!this.keep) rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
+    if (!this.keep) rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 });
   }
 }
 

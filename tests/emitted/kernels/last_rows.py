@@ -86,3 +86,42 @@ def before_the_tile(g, y, T, B: tl.constexpr):
     end = tl.load(g + tl.minimum(first + B, T) - 1)
     gate = tl.load(g + rows, mask=rows < T, other=0.0)
     tl.store(y + rows, tl.exp(end - gate), mask=rows < T)
+
+
+# tad: T=11, D=6, B=4, C=8, x=f32[2, T, D], g=f32[2, T, D], h=f32[2, 3, D], grid=(2,)
+@triton.jit
+def in_a_loop_over_chunks(x, g, h, T, D, B: tl.constexpr, C: tl.constexpr):
+    """The loop ends with the rows: each of its tiles has one."""
+    own = tl.program_id(0)
+    chunks = tl.cdiv(T, B)
+    cols = tl.arange(0, C)
+    state = tl.zeros([C], dtype=tl.float32)
+    for chunk in range(chunks):
+        tl.store(h + (own * chunks + chunk) * D + cols, state, mask=cols < D)
+        rows = chunk * B + tl.arange(0, B)
+        here = (rows < T)[:, None] & (cols < D)[None, :]
+        at = own * T * D + rows[:, None] * D + cols[None, :]
+        last = tl.minimum((chunk + 1) * B, T) - 1
+        end = tl.load(g + (own * T + last) * D + cols, mask=cols < D, other=0.0)
+        gate = tl.load(g + at, mask=here, other=0.0)
+        v = tl.load(x + at, mask=here, other=0.0) * tl.exp(end[None, :] - gate)
+        state = state * tl.exp(end) + tl.sum(tl.where(here, v, 0.0), axis=0)
+
+
+# tad: T=11, D=6, B=4, C=8, x=f32[T, D], g=f32[T, D], h=f32[5, D], grid=(1,)
+@triton.jit
+def in_a_loop_behind_the_rows(x, g, h, T, D, B: tl.constexpr, C: tl.constexpr):
+    """The loop's last tile has no row, and reads the last one all the same."""
+    cols = tl.arange(0, C)
+    state = tl.zeros([C], dtype=tl.float32)
+    for chunk in range(tl.cdiv(T, B) + 1):
+        tl.store(h + chunk * D + cols, state, mask=cols < D)
+        rows = chunk * B + tl.arange(0, B)
+        here = (rows < T)[:, None] & (cols < D)[None, :]
+        at = rows[:, None] * D + cols[None, :]
+        last = tl.minimum((chunk + 1) * B, T) - 1
+        end = tl.load(g + last * D + cols, mask=cols < D, other=0.0)
+        gate = tl.load(g + at, mask=here, other=0.0)
+        v = tl.load(x + at, mask=here, other=0.0) * tl.exp(end[None, :] - gate)
+        state = state * tl.exp(end) + tl.sum(tl.where(here, v, 0.0), axis=0)
+    tl.store(h + (tl.cdiv(T, B) + 1) * D + cols, state, mask=cols < D)

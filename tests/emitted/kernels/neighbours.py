@@ -6,6 +6,7 @@
 # case: {"class": "neighbours", "call": "m.run_elements_beside(x)", "inputs": {"x": [21]}}
 # case: {"class": "neighbours", "call": "m.run_elements_beside(x)", "inputs": {"x": [16]}}
 # case: {"class": "neighbours", "call": "m.run_rows_of_a_tile(x, w)", "inputs": {"x": [2, 6, 11], "w": [2, 11]}}
+# case: {"class": "neighbours", "call": "m.run_behind_a_state(x, s, w)", "inputs": {"x": [2, 5, 7], "s": [2, 7], "w": [7]}}
 
 import torch
 import triton
@@ -235,4 +236,26 @@ def run_five_points(x):
     N, H, W = x.shape
     y = torch.empty_like(x)
     five_points[(triton.cdiv(H, 4), triton.cdiv(W, 8), N)](x, y, H, W, BH=4, BW=8)
+    return y
+
+
+@triton.jit
+def behind_a_state(x_ptr, s_ptr, w_ptr, y_ptr, T, C, BLOCK: tl.constexpr):
+    """A branch chooses the state for the first row, and the row before for each other one."""
+    row = tl.program_id(0)
+    c = tl.arange(0, BLOCK)
+    m = c < C
+    x = tl.load(x_ptr + row * C + c, mask=m, other=0.0)
+    if row % T == 0:
+        last = tl.load(s_ptr + row // T * C + c, mask=m, other=0.0)
+    else:
+        last = tl.load(x_ptr + (row - 1) * C + c, mask=m, other=0.0)
+    w = tl.load(w_ptr + c, mask=m, other=0.0)
+    tl.store(y_ptr + row * C + c, x + (last - x) * w, mask=m)
+
+
+def run_behind_a_state(x, s, w):
+    B, T, C = x.shape
+    y = torch.empty_like(x)
+    behind_a_state[(B * T,)](x, s, w, y, T, C, BLOCK=triton.next_power_of_2(C))
     return y

@@ -6,6 +6,9 @@
 # case: {"class": "taps", "call": "m.run_differences(x)", "inputs": {"x": [2, 5, 7]}}
 # case: {"class": "taps", "call": "m.run_before_in_time(x)", "inputs": {"x": [2, 5, 3]}}
 # case: {"class": "taps", "call": "m.run_dilated(x, w, 2)", "inputs": {"x": [2, 21], "w": [3]}}
+# case: {"class": "taps", "call": "m.run_as_long(x, w)", "inputs": {"x": [2, 21], "w": [1]}}
+# case: {"class": "taps", "call": "m.run_as_long(x, w)", "inputs": {"x": [2, 21], "w": [4]}}
+# case: {"class": "taps", "call": "m.run_as_long(x, w)", "inputs": {"x": [2, 21], "w": [5]}}
 # case: {"class": "taps", "call": "m.run_valid(x, w)", "inputs": {"x": [2, 21], "w": [3]}}
 # case: {"class": "taps", "call": "m.run_around_some(x)", "inputs": {"x": [37]}}
 # case: {"class": "taps", "call": "m.run_shifted_by(x, 3)", "inputs": {"x": [37]}}
@@ -199,6 +202,25 @@ def run_dilated(x, w, step):
     y = torch.empty_like(x)
     m, n = x.shape
     dilated[(m, triton.cdiv(n, 8))](x, w, y, n, step, K=w.shape[0], B=8)
+    return y
+
+
+@triton.jit
+def as_long(x, w, y, n, K: tl.constexpr, B: tl.constexpr):
+    """As many results as elements: half of the taps are in front of one, half behind."""
+    row = tl.program_id(0)
+    t = tl.program_id(1) * B + tl.arange(0, B)
+    total = tl.zeros((B,), dtype=tl.float32)
+    for k in tl.static_range(K):
+        s = t + k - K // 2
+        total += tl.load(x + row * n + s, mask=(s >= 0) & (s < n), other=0.0) * tl.load(w + k)
+    tl.store(y + row * n + t, total, mask=t < n)
+
+
+def run_as_long(x, w):
+    y = torch.empty_like(x)
+    m, n = x.shape
+    as_long[(m, triton.cdiv(n, 8))](x, w, y, n, K=w.shape[0], B=8)
     return y
 
 

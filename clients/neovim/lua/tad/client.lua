@@ -42,6 +42,14 @@ function M.request(client, method, params, handler, buffer)
   return client.request(method, params, handler, buffer)
 end
 
+function M.notify(client, method, params)
+  if vim.fn.has('nvim-0.11') == 1 then
+    client:notify(method, params)
+  else
+    client.notify(method, params)
+  end
+end
+
 function M.cancel(client, number)
   if vim.fn.has('nvim-0.11') == 1 then
     client:cancel_request(number)
@@ -101,8 +109,55 @@ local function show_hints(client, buffer)
   end
 end
 
+--- Whether another server of the buffer answers for Python: it has an outline.
+local function is_beside_python(client, buffer)
+  local all = vim.lsp.get_clients and vim.lsp.get_clients({ bufnr = buffer }) or vim.lsp.get_active_clients()
+  for _, other in ipairs(all) do
+    local attached = other.id ~= client.id and vim.lsp.buf_is_attached(buffer, other.id)
+    if attached and (other.server_capabilities or {}).documentSymbolProvider then
+      return true
+    end
+  end
+  return false
+end
+
+--- Tells the server in the place of `auto` whether it is beside another one, which says some things as well.
+local function tell_beside(client, buffer)
+  if (config.settings().besidePython or 'auto') ~= 'auto' then
+    return
+  end
+  local word = is_beside_python(client, buffer) and 'on' or 'off'
+  local settings = client.config.settings or {}
+  settings.tad = settings.tad or {}
+  if settings.tad.besidePython == word then
+    return
+  end
+  settings.tad.besidePython = word
+  client.config.settings = settings
+  client.settings = settings
+  M.notify(client, 'workspace/didChangeConfiguration', { settings = settings })
+end
+
+local function watch_beside(client, buffer)
+  tell_beside(client, buffer)
+  if vim.fn.exists('##LspAttach') == 0 then
+    return
+  end
+  local group = vim.api.nvim_create_augroup('tad_beside_' .. buffer, { clear = true })
+  vim.api.nvim_create_autocmd({ 'LspAttach', 'LspDetach' }, {
+    group = group,
+    buffer = buffer,
+    callback = vim.schedule_wrap(function()
+      if vim.api.nvim_buf_is_valid(buffer) and vim.lsp.buf_is_attached(buffer, client.id) then
+        tell_beside(client, buffer)
+      end
+    end),
+  })
+end
+
 --- Called for each buffer that the server serves. Maps no key.
 function M.attached(client, buffer)
+  watch_beside(client, buffer)
   require('tad.commands') -- what lenses do, which Neovim looks up by name
   local chosen = config.get()
   if chosen.lens then

@@ -1,6 +1,6 @@
 // What a language server is to an author day by day, by keys and clicks on the page of a real VS Code.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before } from "node:test";
 import { Editor, Workbench } from "../editor.mjs";
@@ -54,6 +54,25 @@ step("a name is renamed in all its uses, and not to one that is taken", async ()
   await page.locator(".notification-list-item", { hasText: "`x` is used on line" }).waitFor();
   await bench.command("Notifications: Clear All Notifications");
   await page.locator(".notification-list-item").first().waitFor({ state: "detached" });
+  await bench.command("File: Revert File");
+});
+
+step("settings complete the names of findings, and those of a comment do, too", async () => {
+  const folder = join(editor.workspace, ".vscode");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "settings.json"), '{\n  "tad.diagnostics.severity": {\n    \n  }\n}\n');
+  const row = (name) => page.locator(".suggest-widget.visible .monaco-list-row", { hasText: name });
+  await bench.openFile("settings.json");
+  await bench.goToLine(3, 5);
+  await bench.act("names of findings", () => page.keyboard.type('"unmasked-l', { delay: 60 }), row("unmasked-load"));
+  await bench.shot("settings-severity");
+  await bench.dismiss(page.locator(".suggest-widget.visible"));
+  await bench.command("File: Revert File");
+  rmSync(folder, { recursive: true });
+  await goTo("softmax.py", "row = tl.program_id(0)");
+  await page.keyboard.press("End");
+  await bench.act("names in a comment", () => page.keyboard.type("  # tad: ignore[unmasked-l", { delay: 60 }), row("unmasked-load"));
+  await bench.dismiss(page.locator(".suggest-widget.visible"));
   await bench.command("File: Revert File");
 });
 

@@ -1,10 +1,52 @@
 // Runs the backward once for each gradient that may be asked for alone, and in tiles of its own, and compares that with what it was.
-#include "gpu-runner/execute/alone.h"
+#include "gpu-runner/prove/alone.h"
 
 #include <math.h>
 
 static const double SAME_VALUE =
     1e-9;  // sums in another order, relative to the largest of the gradient
+
+// --- the runs -----------------------------------------------------------------------------------------------------------
+
+static Problem with_launches(const Problem *problem, const GradientLaunch *launches) {
+    Problem other = *problem;
+    other.launches = launches;
+    return other;
+}
+
+static Problem silent_at(const Problem *problem, int parameter) {
+    Problem silent = *problem;
+    silent.is_silent = true;
+    silent.silent = parameter;
+    return silent;
+}
+
+static void others_beside(Beside *beside, const Problem *problem) {
+    for (int i = 0; i < problem->alone_count; i++) {
+        Problem one = with_launches(problem, problem->alone[i].launches);
+        beside_add(beside, &one, false);
+    }
+    for (int i = 0; i < problem->absent_count; i++) {
+        Problem silent = silent_at(problem, problem->absent[i].parameter),
+                none = with_launches(&silent, problem->absent[i].launches);
+        beside_add(beside, &silent, false);
+        beside_add(beside, &none, false);
+    }
+}
+
+void alone_beside(Beside *beside, const Executor *executor) {
+    const Problem *problem = executor->problem;
+    others_beside(beside, problem);
+    for (int i = 0; i < problem->tiled_count; i++) {
+        Problem tiled = with_launches(problem, problem->tiled[i]);
+        beside_add(beside, &tiled, true);
+    }
+    if (!problem->whole_rows) return;
+    beside_add(beside, problem->whole_rows, true);
+    others_beside(beside, problem->whole_rows);
+}
+
+// --- the comparisons ----------------------------------------------------------------------------------------------------
 
 /// Whether all elements that the whole backward wrote are the same; `*offset`: the first that is not.
 static bool gradients_agree(const Execution *whole, const Execution *run, int parameter,
@@ -26,17 +68,17 @@ static bool gradients_agree(const Execution *whole, const Execution *run, int pa
     return true;
 }
 
-const char *alone_fault(Arena *arena, const Executor *executor, const Execution *whole) {
+const char *alone_fault(Arena *arena, const Executor *executor, Beside *beside,
+                        const Execution *whole) {
     const Problem *problem = executor->problem;
     const char *fault = NULL;
     for (int i = 0; i < problem->alone_count && !fault; i++) {
         const GradientAlone *alone = &problem->alone[i];
-        Problem one = *problem;
-        one.launches = alone->launches;
+        Problem one = with_launches(problem, alone->launches);
         Executor own = *executor;
         own.problem = &one;
-        own.traced = NULL;  // a launch on the GPU would cost the steps of the backward with all
-        Execution run = execution_backward(&own, false, NULL);
+        // a launch on the GPU would cost the steps of the backward with all
+        Execution run = beside_backward(beside, &own, false);
         Str name = problem->configuration->arguments[alone->parameter].name;
         int64_t offset;
         if (run.error)
@@ -66,21 +108,20 @@ static int other_with_none(const Problem *problem, const Execution *zeros, const
     return -1;
 }
 
-const char *absent_fault(Arena *arena, const Executor *executor) {
+const char *absent_fault(Arena *arena, const Executor *executor, Beside *beside) {
     const Problem *problem = executor->problem;
     const char *fault = NULL;
     for (int i = 0; i < problem->absent_count && !fault; i++) {
         const GradientAlone *absent = &problem->absent[i];
         const PlanArgument *output = &problem->configuration->arguments[absent->parameter];
-        Problem silent = *problem;
-        silent.is_silent = true;
-        silent.silent = absent->parameter;
+        Problem silent = silent_at(problem, absent->parameter),
+                without = with_launches(&silent, absent->launches);
         Executor own = *executor;
         own.problem = &silent;
-        own.traced = NULL;  // a launch on the GPU would cost the steps of the backward with all
-        Execution zeros = execution_backward(&own, false, NULL);
-        silent.launches = absent->launches;
-        Execution none = execution_backward(&own, false, NULL);
+        // a launch on the GPU would cost the steps of the backward with all
+        Execution zeros = beside_backward(beside, &own, false);
+        own.problem = &without;
+        Execution none = beside_backward(beside, &own, false);
         int64_t offset;
         int other =
             zeros.error || none.error ? -1 : other_with_none(problem, &zeros, &none, &offset);
@@ -109,7 +150,7 @@ static const char *other_access(Arena *arena, const Problem *problem, const Exec
         MemoryBuffer *known[] = {whole->buffers[i], whole->upstreams[i], whole->gradients[i]},
                      *used[] = {run->buffers[i], run->upstreams[i], run->gradients[i]};
         for (size_t k = 0; k < sizeof used / sizeof *used; k++)
-            if (known[k] && used[k] && memory_beyond(used[k], known[k], &beyond))
+            if (known[k] && used[k] && memory_beyond(used[k], known[k], 0, &beyond))
                 return arena_printf(arena,
                                     "the backward %s element %lld of %s in the tiles that it is "
                                     "launched with, and in no others",
@@ -140,30 +181,31 @@ static const char *other_gradient(Arena *arena, const Problem *problem, const Ex
     return NULL;
 }
 
-const char *whole_rows_fault(Arena *arena, const Executor *executor, const Execution *whole) {
+const char *whole_rows_fault(Arena *arena, const Executor *executor, Beside *beside,
+                             const Execution *whole) {
     if (!executor->problem->whole_rows) return NULL;
     Executor own = *executor;
     own.problem = executor->problem->whole_rows;
     own.traced = NULL;  // a launch on the GPU would cost the steps of the forward's blocks
-    Execution run = execution_backward(&own, true, NULL);
+    Execution run = beside_backward(beside, &own, true);
     const char *fault = run.error ? run.error : other_gradient(arena, own.problem, whole, &run);
     if (!fault) fault = other_access(arena, own.problem, whole, &run);
-    if (!fault) fault = alone_fault(arena, &own, whole);
-    if (!fault) fault = absent_fault(arena, &own);
+    if (!fault) fault = alone_fault(arena, &own, beside, whole);
+    if (!fault) fault = absent_fault(arena, &own, beside);
     execution_free(&run);
     return fault ? arena_printf(arena, "in a block that holds a row: %s", fault) : NULL;
 }
 
-const char *tiles_fault(Arena *arena, const Executor *executor, const Execution *whole) {
+const char *tiles_fault(Arena *arena, const Executor *executor, Beside *beside,
+                        const Execution *whole) {
     const Problem *problem = executor->problem;
     const char *fault = NULL;
     for (int i = 0; i < problem->tiled_count && !fault; i++) {
-        Problem tiled = *problem;
-        tiled.launches = problem->tiled[i];
+        Problem tiled = with_launches(problem, problem->tiled[i]);
         Executor own = *executor;
         own.problem = &tiled;
-        own.traced = NULL;  // a launch on the GPU would cost the steps of the forward's tiles
-        Execution run = execution_backward(&own, true, NULL);
+        // a launch on the GPU would cost the steps of the forward's tiles
+        Execution run = beside_backward(beside, &own, true);
         fault =
             run.error
                 ? arena_printf(

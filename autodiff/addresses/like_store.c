@@ -9,6 +9,7 @@
 #include "analysis/build/value_poly.h"
 #include "analysis/ir/loops.h"
 #include "autodiff/addresses/limits.h"
+#include "autodiff/addresses/offset_sum.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/rewrite/rewrite.h"
 
@@ -35,6 +36,7 @@ typedef struct LikeSearch {
     LikeParts parts;  // that hold where `op` touches an element
     Limits limits;    // of these
     const AlikePrograms *alike;
+    OffsetSum sum;  // the address of `op`, where it is not linear in its lanes
     Access stored;  // of the store that is looked at
     int lanes
         [TYPE_MAX_RANK];  // of the store -> the lane of `op` that is the same; -1: the first alone
@@ -374,6 +376,28 @@ bool access_is_alike(Arena *arena, const Function *function, Op *op, const Alike
     return true;
 }
 
+/* ---- addresses that are not linear in their lanes ---- */
+
+/// Whether the store has the same tile for its address, a number of the launch before or behind, in the same iterations.
+static bool is_same_tile(LikeSearch *search, Op *store, LikeStore *like) {
+    Arena *arena = search->arena;
+    search->stored = access_of(arena, store);
+    search->known.count = 0;
+    const int rank = search->op->operands[0]->type.rank;
+    if (!search->stored.parameter || store->operands[0]->type.rank != rank ||
+        !is_reached(search, store) || search->known.count)
+        return false;
+    const OffsetSum stored = offset_sum_of(arena, store->operands[0]);
+    const Poly *shift = offset_sum_distance(arena, &stored, &search->sum);
+    if (!shift || !poly_is_fixed(arena, shift)) return false;
+    for (int k = 0; k < TYPE_MAX_RANK; k++) search->lanes[k] = k < rank ? k : -1;
+    search->stored.offset.rank = rank;
+    if (!mask_holds(search)) return false;
+    like->weight = poly_constant(arena, 1);
+    like->shift = shift;
+    return true;
+}
+
 typedef struct LikeUpstreams {
     LikeSearch *search;
     const Map *stored;
@@ -383,7 +407,9 @@ typedef struct LikeUpstreams {
 static bool visit_upstream(void *context, Op *op) {
     LikeUpstreams *stores = context;
     LikeStore like = {.upstream = op};
-    if (map_has_pointer(stores->stored, op) && is_like(stores->search, op, &like))
+    const bool is_linear = stores->search->access.offset.known;
+    if (map_has_pointer(stores->stored, op) &&
+        (is_linear ? is_like : is_same_tile)(stores->search, op, &like))
         LIST_PUSH(stores->search->arena, &stores->found, like);
     return true;
 }
@@ -396,8 +422,13 @@ LikeStores like_stores_find(Arena *arena, const Function *function, const Map *s
                          .access = access_of(arena, op),
                          .alike = alike};
     LikeUpstreams stores = {.search = &search, .stored = stored};
-    const Affine *offset = &search.access.offset;
-    if (!search.access.parameter || !offset->known || offset->wrapped) return stores.found;
+    Affine *offset = &search.access.offset;
+    if (!search.access.parameter || (offset->known && offset->wrapped)) return stores.found;
+    if (!offset->known) {
+        if (alike || op->operands[0]->type.kind != TYPE_POINTER) return stores.found;
+        search.sum = offset_sum_of(arena, op->operands[0]);
+        offset->rank = op->operands[0]->type.rank;
+    }
     if (!access_is_alike(arena, function, op, alike)) return stores.found;
     find_parts(&search);
     region_walk(function->body, visit_upstream, &stores);

@@ -253,14 +253,19 @@ static bool spans_are_apart(Arena *arena, Span first, Span second) {
            sizes_are_nonnegative(arena, poly_subtract(arena, distance, first.reach));
 }
 
-AccessPlace place_of_access(Arena *arena, Op *op) {
-    AccessPlace place = {.access = access_of(arena, op)};
+AccessPlace place_from(Arena *arena, const Access *access) {
+    AccessPlace place = {.access = *access};
     const Affine *offset = &place.access.offset;
     if (!place.access.parameter || !offset->known || offset->wrapped) return place;
     for (int i = 0; i < offset->rank; i++) place.lanes[i] = lane_span(arena, &place.access, i);
     for (int by_mask = 0; by_mask < 2; by_mask++)
         place.whole[by_mask] = access_span(arena, &place.access, by_mask);
     return place;
+}
+
+AccessPlace place_of_access(Arena *arena, Op *op) {
+    const Access access = access_of(arena, op);
+    return place_from(arena, &access);
 }
 
 /// What an access had for an address when it was looked at.

@@ -19,6 +19,8 @@ typedef struct AccessPlace {
 } AccessPlace;
 
 AccessPlace place_of_access(Arena *arena, Op *op);
+/// The same of an access that is understood already.
+AccessPlace place_from(Arena *arena, const Access *access);
 
 /// The places of accesses, each computed once, and again where its address was replaced since.
 typedef struct Places {

@@ -378,6 +378,14 @@ LaneDigits access_by_lane_digits(Arena *arena, Op *access) {
     return found;
 }
 
+bool lane_digits_are_apart(Arena *arena, Op *a, Op *b) {
+    const LaneDigits one = access_by_lane_digits(arena, a), other = access_by_lane_digits(arena, b);
+    if (!one.access.offset.known || !other.access.offset.known) return false;
+    const AccessPlace left = place_from(arena, &one.access),
+                      right = place_from(arena, &other.access);
+    return place_is_apart(arena, &left, &right);
+}
+
 bool lane_digits_count(const LaneDigits *apart, const Axis *axis) {
     for (int i = 0; i < TYPE_MAX_RANK; i++) {
         const Value *counter = apart->counter[i];

@@ -27,6 +27,9 @@ typedef struct LaneDigits {
 /// no lane is divided, its digits leave something of it out, or the launch does not say how many of the top ones there are. Where a bound is a
 /// number of its own (`p // W` of `p < HW`), `ends` has it: whoever rests on where rows end has to know that it is a multiple of `low`.
 LaneDigits access_by_lane_digits(Arena *arena, Op *access);
+/// Whether two accesses of one program, in the same iteration of the loops around them, touch no common element, where the lanes of both are taken
+/// apart: the halves of blocks (`i // HALF * 2 * HALF + i % HALF`, and `HALF` behind it). False where it is not known.
+bool lane_digits_are_apart(Arena *arena, Op *a, Op *b);
 /// Whether it counts through the tiles of an axis: two of its programs or iterations meet only where two lanes do.
 bool lane_digits_count(const LaneDigits *apart, const Axis *axis);
 

@@ -171,6 +171,25 @@ static const char *why_programs_meet(Differentiation *state, const SharingView *
     return NULL;
 }
 
+static bool is_in_loop(const Op *op) {
+    for (op = op->parent->parent; op; op = op->parent->parent)
+        if (op_is_loop(op->code)) return true;
+    return false;
+}
+
+/// By a store of the forward that has the same tile of addresses. Its lanes have elements of their own, or that is assumed of them.
+static GradientSharing sharing_like_store(Differentiation *state, const SharingView *view,
+                                          const Accumulation *statement, Op *op) {
+    LikeStores like = like_stores_find(state->arena, view->function, view->upstreams, op, NULL);
+    const char *why = unknown_address(state->arena, op, statement->input->name);
+    if (!like.count) return (GradientSharing){.why = why};
+    const bool is_once = !is_in_loop(op);
+    return (GradientSharing){.is_private = is_once,
+                             .is_of_program = true,
+                             .why = is_once ? NULL : why,
+                             .told_by = {like.items[0].upstream}};
+}
+
 /// By the address as a sum over axes, in the function that the view has.
 static GradientSharing affine_sharing(Differentiation *state, const SharingView *view,
                                       const Accumulation *statement, Op *op) {
@@ -178,8 +197,8 @@ static GradientSharing affine_sharing(Differentiation *state, const SharingView 
     AxisDependence dependence[ACCESS_MOST_AXES];
     Access access = places_find(view->places, op)->access;
     const char *name = statement->input->name;
-    if (!access.parameter || !access.offset.known)
-        return (GradientSharing){.why = unknown_address(state->arena, op, name)};
+    if (!access.parameter) return (GradientSharing){.why = unknown_address(state->arena, op, name)};
+    if (!access.offset.known) return sharing_like_store(state, view, statement, op);
     if (!lanes_are_apart(state->arena, op))
         return (GradientSharing){
             .why = arena_printf(state->arena,
@@ -405,12 +424,6 @@ static bool loops_are_alike(Differentiation *state, Op *a, Op *b, bool by_progra
     return poly_equal(one.offset.base, base) && lanes_are_alike(&one.offset, &other.offset);
 }
 
-static bool is_in_loop(const Op *op) {
-    for (op = op->parent->parent; op; op = op->parent->parent)
-        if (op_is_loop(op->code)) return true;
-    return false;
-}
-
 /// Whether the one store of the forward that tells what each has tells it of both, so that they meet in one program alone.
 static bool are_told_by_one(Differentiation *state, const Op *told_a, const Op *told_b, Op *a,
                             Op *b) {
@@ -483,7 +496,8 @@ static Pair pair_in(Differentiation *state, const SharingView *view, Two *two, O
         like = original(view, store_of_both(state, view->function, view->upstreams, a, b));
     if (!is_owned && !like) return PAIR_SHARED;
     if (like) two->told_by = like;
-    bool apart = ops_are_exclusive(a, b) || places_are_apart(state->arena, a, b);
+    bool apart = ops_are_exclusive(a, b) || places_are_apart(state->arena, a, b) ||
+                 lane_digits_are_apart(state->arena, a, b);
     return apart ? PAIR_APART : PAIR_ORDERED;
 }
 

@@ -13,6 +13,7 @@
 #include "analysis/host/launch.h"
 #include "analysis/launches/launch_later.h"
 #include "autodiff/addresses/place.h"
+#include "autodiff/digits/lane_digits.h"
 #include "autodiff/tape/load_tape.h"
 #include "autodiff/tape/loop_stores.h"
 #include "autodiff/tape/replay.h"
@@ -82,7 +83,9 @@ static bool never_meet(const Differentiation *state, Op *a, Op *b) {
     const AccessPlace *left = places_find(state->versions.places, a),
                       *right = places_find(state->versions.places, b);
     Arena *scratch = arena_new_scratch();
-    bool apart = place_is_apart(scratch, left, right);
+    bool apart = place_is_apart(scratch, left, right) ||
+                 (left->access.parameter == right->access.parameter && !left->access.offset.known &&
+                  !right->access.offset.known && lane_digits_are_apart(scratch, a, b));
     arena_free(scratch);
     return apart;
 }

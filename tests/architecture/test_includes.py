@@ -69,7 +69,7 @@ ROOMS = {
         "addresses": {"rewrite", "state"},
         "digits": {"addresses", "rewrite", "state"},
         "spans": {"addresses", "rewrite", "state"},
-        "tape": {"addresses", "rewrite", "state"},
+        "tape": {"digits", "addresses", "rewrite", "state"},
         "primal": {"tape", "addresses", "rewrite", "state"},
         "programs": {
             *{"digits", "extents", "primal", "tape", "spans", "addresses", "rewrite", "state"},

@@ -172,3 +172,42 @@ def test_one_caller_with_a_hop_is_enough(tmp_path: Path) -> None:
 
 def test_a_loop_that_goes_backwards_has_the_same_rows(tmp_path: Path) -> None:
     assert checked(tmp_path, TURNED) == ("proved", 0)
+
+
+STAGE = """@triton.jit
+def stage(x, y, n, half, B: tl.constexpr):
+    row = tl.program_id(0)
+    p = tl.program_id(1) * B + tl.arange(0, B)
+    m = p < n // 2
+    top = p // half * 2 * half + p % half
+    a = tl.load(x + LOADED, mask=MASK, other=0.0)
+    b = tl.load(x + LOADED + half, mask=m, other=0.0)
+    tl.store(y + row * n + top, a * b, mask=m)
+    tl.store(y + row * n + top + half, a - b * b, mask=m)
+
+
+def run(x, half):
+    rows, n = x.shape
+    y = torch.zeros_like(x)
+    stage[(rows, triton.cdiv(n // 2, 16))](x, y, n, half, B=16)
+    return y
+"""
+
+
+@pytest.mark.parametrize(
+    ("loaded", "mask", "atomics"),
+    [
+        ("row * n + top", "m", 0),
+        ("top + row * n", "m", 0),
+        ("row * n + top", "p < n", 1),  # the store leaves lanes out that are loaded
+        ("row * n + top % 64", "m", 1),
+        ("row // 2 * n + top", "m", 1),  # two rows have what one stores
+    ],
+)
+def test_a_store_at_the_same_place_tells_halves_of_blocks_apart(
+    loaded: str, mask: str, atomics: int, tmp_path: Path
+) -> None:
+    """No lane of theirs is linear in the address: the tile of addresses is the store's."""
+    text = STAGE.replace("LOADED", loaded).replace("MASK", mask)
+    status, found = checked(tmp_path, text)
+    assert (status, found) == ("proved", atomics)

@@ -56,8 +56,11 @@ def rows() -> dict[str, tuple[str, str]]:
 def test_markers_match_one_to_one(path: Path) -> None:
     lines = path.read_text().split("\n")
     expected = {(m.line, m.start, m.end, m.severity, m.name): m.text for m in read_markers(path)}
-    actual = {place_of(d, lines): d["message"] for d in diagnostics_of(path)}
+    found = diagnostics_of(path)
+    actual = {place_of(d, lines): d["message"] for d in found}
     assert sorted(expected) == sorted(actual)
+    # A mistake is one finding: the same name says nothing twice at one place.
+    assert sorted(actual) == sorted(place_of(d, lines) for d in found)
     for place, text in expected.items():
         assert text in actual[place], place
 

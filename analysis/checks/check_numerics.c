@@ -19,10 +19,44 @@ static bool is_float_tile(const Value *value) {
 
 /* ---- sums ---- */
 
+/// `arange(0, BLOCK)`, also shifted or turned round: each lane has a number of its own.
+static bool numbers_lanes(Value *value, int depth) {
+    enum { DEEPEST = 6 };
+    value = check_strip(value);
+    const Op *op = value ? value->op : NULL;
+    if (!op || depth == DEEPEST) return false;
+    if (op->code == OP_ARANGE) return true;
+    if (op->code != OP_ADD && op->code != OP_SUB) return false;
+    for (int i = 0; i < 2; i++)
+        if (check_strip(op->operands[1 - i])->type.rank == 0 &&
+            numbers_lanes(op->operands[i], depth + 1))
+            return true;
+    return false;
+}
+
+/// `where(lanes == i, x, 0)`: one term that counts, which a sum in any type gives as it is.
+static bool is_one_lane(const Op *made) {
+    double rest;
+    if (!made || made->code != OP_WHERE) return false;
+    const Value *condition = check_strip(made->operands[0]),
+                *others = check_strip(made->operands[2]);
+    if (others && others->op && others->op->code == OP_FULL) others = others->op->operands[1];
+    const Op *compared = condition ? condition->op : NULL;
+    if (!compared || compared->code != OP_EQ || !others || !value_is_number(others, &rest) ||
+        rest != 0)
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (check_strip(compared->operands[1 - i])->type.rank == 0 &&
+            numbers_lanes(compared->operands[i], 0))
+            return true;
+    return false;
+}
+
 static void check_sum(Check *check, Op *op) {
     Value *input = op->operands[0];
     if (!is_float_tile(input) || check_operand(op, "dtype")) return;
     const Op *made = input->op;
+    if (is_one_lane(made)) return;
     Type from = made && made->code == OP_CAST ? made->operands[0]->type : input->type;
     if (made && made->code == OP_CAST && is_half(input->type.element) &&
         from.element.code == DTYPE_FLOAT32) {

@@ -199,29 +199,93 @@ void check_loop_work(Check *check) {
 
 /* ---- loops that must run in order ---- */
 
+/// The loop's carried value number `k`: as an iteration starts, and what it becomes in it.
+static const Value *loop_argument(const Op *loop, int k) {
+    return loop->regions[0]->arguments[k + 1];
+}
+
+static Value *loop_next(const Op *loop, int k) {
+    const Op *end = region_terminator(loop->regions[0]);
+    return end && k < end->operand_count ? end->operands[k] : NULL;
+}
+
+/// `where(x < best, x, best)`: the smaller or the larger one of the two that are compared.
+static bool is_choice_of_compared(const Op *op, const Value *argument) {
+    const Value *condition = check_strip(op->operands[0]);
+    const Op *compared = condition ? condition->op : NULL;
+    if (!compared || (compared->code != OP_LT && compared->code != OP_GT &&
+                      compared->code != OP_LE && compared->code != OP_GE))
+        return false;
+    const Value *sides[] = {check_strip(compared->operands[0]), check_strip(compared->operands[1])};
+    const Value *branches[] = {check_strip(op->operands[1]), check_strip(op->operands[2])};
+    bool is_same = sides[0] == branches[0] && sides[1] == branches[1];
+    bool is_turned = sides[0] == branches[1] && sides[1] == branches[0];
+    return (is_same || is_turned) && (sides[0] == argument || sides[1] == argument);
+}
+
+/// Whether a state is the largest or smallest value of the iterations so far, as good as a sum in any order; also one that an `if`
+/// leaves alone or a `where` guards.
+static bool is_extreme(Value *next, const Value *argument, int depth) {
+    enum { DEEPEST = 8 };
+    const Value *value = check_strip(next);
+    const Op *op = value ? value->op : NULL;
+    if (!op || depth == DEEPEST) return false;
+    switch (op->code) {
+    case OP_MAXIMUM:
+    case OP_MINIMUM: return true;
+    case OP_MAX:
+    case OP_MIN: return is_extreme(op->operands[0], argument, depth + 1);
+    case OP_WHERE:
+        return is_choice_of_compared(op, argument) ||
+               is_extreme(op->operands[1], argument, depth + 1) ||
+               is_extreme(op->operands[2], argument, depth + 1);
+    case OP_IF:
+        for (int i = 0; i < op->region_count; i++) {
+            const Op *end = region_terminator(op->regions[i]);
+            if (end && value->index < end->operand_count &&
+                is_extreme(end->operands[value->index], argument, depth + 1))
+                return true;
+        }
+        return false;
+    default: return false;
+    }
+}
+
+/// Whether a state is kept relative to a running maximum of the same loop, as the sums of an online softmax are: a sum, too.
+static bool is_of_extreme(const Check *check, const Op *loop, int k) {
+    for (int i = 0; i < loop->result_count; i++) {
+        const Value *argument = loop_argument(loop, i);
+        Value *next = loop_next(loop, i);
+        if (next && is_extreme(next, argument, 0) &&
+            (i == k || value_depends_on(check->arena, loop_next(loop, k), argument, NULL)))
+            return true;
+    }
+    return false;
+}
+
+/// The first state of a loop that goes from iteration to iteration in order, or NULL.
+static const Value *find_recurrence(const Check *check, const Op *loop) {
+    const Carried *carried = loop_classify(check->arena, loop);
+    for (int k = 0; k < loop->result_count; k++) {
+        const Value *argument = loop_argument(loop, k), *next = loop_next(loop, k);
+        if (carried[k].class == CARRIED_RECURRENCE && argument->name && next &&
+            argument->type.kind == TYPE_NUMBER && dtype_is_float(argument->type.element) &&
+            !is_of_extreme(check, loop, k) && value_depends_on(check->arena, next, argument, NULL))
+            return argument;
+    }
+    return NULL;
+}
+
 void check_loops(Check *check) {
     for (LIST_EACH(int, i, check->ops)) {
-        Op *loop = check->ops.items[i];
-        if (loop->code != OP_FOR) continue;
-        Carried *carried = loop_classify(check->arena, loop);
-        for (int k = 3; k < loop->operand_count; k++) {
-            Value *argument = loop->regions[0]->arguments[k - 2];
-            if (carried[k - 3].class != CARRIED_RECURRENCE || !argument->name) continue;
-            if (argument->type.kind != TYPE_NUMBER || !dtype_is_float(argument->type.element))
-                continue;
-            const Op *end = region_terminator(loop->regions[0]);
-            Value *next = end && k - 3 < end->operand_count ? end->operands[k - 3] : NULL;
-            // A maximum or minimum is as good as a sum.
-            if (!next ||
-                (next->op && (next->op->code == OP_MAXIMUM || next->op->code == OP_MINIMUM)))
-                continue;
-            if (!value_depends_on(check->arena, next, argument, NULL)) continue;
-            check_report(
-                check, DIAGNOSTIC_LOOP_RECURRENCE, loop,
-                "`%s` of one iteration is computed from `%s` of the iteration before, so the iterations run in this order, "
-                "and backwards in a backward",
-                argument->name, argument->name);
-            break;
-        }
+        const Op *loop = check->ops.items[i];
+        const Value *state = loop->code == OP_FOR ? find_recurrence(check, loop) : NULL;
+        if (!state) continue;
+        check_report(
+            check, DIAGNOSTIC_LOOP_RECURRENCE, loop,
+            "`%s` of one iteration is computed from `%s` of the iteration before, so the iterations run in this order, "
+            "and backwards in a backward",
+            state->name, state->name);
+        return;  // of a kernel's loops one is enough: nothing can be done about it
     }
 }

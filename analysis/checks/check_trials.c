@@ -504,7 +504,10 @@ static bool look_at(Check *check, const TriedLaunch *tried, bool tells) {
         Unstored unstored = {.buffer = buffer, .beyond = -1};
         if (!is_partly_filled(check, tried, &unstored)) continue;
         any = true;
-        if (tells) tell_unstored(check, tried, &unstored);
+        // what a store that leaves its tensor does not reach is the same mistake
+        const Op *store = store_to(tried, buffer);
+        bool is_told = unstored.beyond < 0 && check_was_said(check, store->range);
+        if (tells && !is_told) tell_unstored(check, tried, &unstored);
     }
     return any;
 }

@@ -578,7 +578,8 @@ static Value *tile_subscript(Lowering *lowering, Value *value, SyntaxNode *indic
             if (value_is_runtime(value) && value->type.kind == TYPE_NUMBER) {
                 lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, node,
                                 "Triton cannot read a part of a tile: only `:` and `None` can "
-                                "stand in its subscript.");
+                                "stand in its subscript; load that part, or pick its lanes with "
+                                "tl.where and tl.sum.");
                 return lowering_silent(lowering, "a part of a tile");
             }
             if (value->region && !value->region->parent && value->type.is_constexpr) {

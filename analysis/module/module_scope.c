@@ -272,6 +272,11 @@ static bool leaves_to_python(const ScopeEntry *star, Str name) {
         "bool",  "str",   "list",      "tuple", "dict",    "zip",     "all",        "any",
         "print", "round", "enumerate", "slice", "hasattr", "getattr", "isinstance",
     };
+    // which nobody's kernels get from a star but from an array library, whose element types have such names
+    static const char *const kept[] = {"len", "float", "hasattr", "getattr", "isinstance"};
+    bool is_of_arrays = str_starts(star->dotted, "torch") || str_starts(star->dotted, "numpy") ||
+                        str_starts(star->dotted, "jax");
+    if (!is_of_arrays && is_among(name, kept, sizeof kept / sizeof *kept)) return true;
     return star->level == 0 && is_among(star->dotted, modules, sizeof modules / sizeof *modules) &&
            is_among(name, names, sizeof names / sizeof *names);
 }

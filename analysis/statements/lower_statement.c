@@ -276,8 +276,10 @@ static void assign_target(Lowering *lowering, SyntaxNode target, Value *value) {
     case SYNTAX_PARENTHESIZED: lower_assign(lowering, node_child(target, 0), value); break;
     case SYNTAX_SUBSCRIPT:
         if (subscript_is_unknown(lowering, target)) break;
-        lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, target,
-                        "Triton cannot assign to a part of a value; use tl.where or tl.store.");
+        lowering_report(
+            lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, target,
+            "Triton cannot assign to a part of a value: choose its lanes with tl.where, or "
+            "write to memory with tl.store.");
         break;
     case SYNTAX_ATTRIBUTE:
         lowering_report(lowering, DIAGNOSTIC_UNSUPPORTED_PYTHON, target,
@@ -372,7 +374,10 @@ static void lower_augmented(Lowering *lowering, SyntaxNode node) {
     SyntaxNode target = node_field(node, "left");
     Str symbol = lowering_text(lowering, node_field(node, "operator"));
     if (symbol.size) symbol.size--;
-    Value *left = lower_value(lowering, target);
+    // a part of a tile is refused where it is assigned to: once
+    Value *left = node_kind(target) == SYNTAX_SUBSCRIPT && !subscript_is_unknown(lowering, target)
+                      ? lowering_silent(lowering, "a part of a tile")
+                      : lower_value(lowering, target);
     SyntaxNode second = node_field(node, "right");
     Value *right = lower_value(lowering, second);
     Range former = lowering_at(lowering, node);

@@ -448,14 +448,16 @@ static void judge_findings(Checker *checker, int first) {
 
 // --- one configuration --------------------------------------------------------------------------------------------------
 
-/// What a forward touches outside of its tensors where somebody has said how large these are, above the kernel or in `pyproject.toml`.
+/// What a forward touches outside of its tensors where somebody has said how large these are, above the kernel or in `pyproject.toml`,
+/// or which element its programs store to in any order then: the sizes are wrong, or the forward is, and not a gradient.
 static const MemoryFinding *fault_as_said(const Checker *checker) {
     const PlanConfiguration *configuration = checker->problem->configuration;
     bool is_said = configuration->origin == SPEC_COMMENT || configuration->origin == SPEC_PYPROJECT;
     if (!is_said || configuration->is_guess) return NULL;
     for (LIST_EACH(int, i, checker->result->findings)) {
         const MemoryFinding *finding = &checker->result->findings.items[i];
-        if (finding->kind == FINDING_OUT_OF_BOUNDS) return finding;
+        bool is_race = finding->kind == FINDING_RACE && finding->is_certain;
+        if (is_race || finding->kind == FINDING_OUT_OF_BOUNDS) return finding;
     }
     return NULL;
 }

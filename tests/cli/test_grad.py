@@ -451,3 +451,29 @@ def ahead(x_ptr, y_ptr, n, B: tl.constexpr):
     entry = report["kernels"][0]
     said = "out-of-bounds in the forward, with the sizes that are said: ahead, line"
     assert entry["status"] == "derived" and said in entry["reason"]
+
+
+def test_programs_that_meet_at_the_sizes_that_are_said_are_no_wrong_gradient(
+    workspace: Workspace,
+) -> None:
+    """Which of two programs stores last is chance, so there is no derivative to compare with."""
+    text = (
+        HEADER
+        + """# tad: n=100, STEP=32, B=64, x_ptr=f32[n], y_ptr=f32[n], grid=(4,)
+@triton.jit
+def square(x_ptr, y_ptr, n, STEP: tl.constexpr, B: tl.constexpr):
+    i = tl.program_id(0) * STEP + tl.arange(0, B)
+    x = tl.load(x_ptr + i, mask=i < n, other=0.0).to(tl.float32)
+    tl.store(y_ptr + i, x * tl.sum(x, axis=0), mask=i < n)
+"""
+    )
+    workspace.write({"a.py": text})
+    report = workspace.tad("--check", "--grad", "-f", "json", "a.py").json
+    found = [(d["severity"], d["name"]) for d in report["diagnostics"]]
+    assert ("warning", "race") in found and "error" not in {severity for severity, _ in found}
+    entry = report["kernels"][0]
+    assert entry["status"] == "derived"
+    assert "race in the forward, with the sizes that are said: square, line" in entry["reason"]
+    workspace.write({"a.py": text.replace("STEP=32", "STEP=64")})
+    report = workspace.tad("--check", "--grad", "-f", "json", "a.py").json
+    assert [entry["status"] for entry in report["kernels"]] == ["proved"]

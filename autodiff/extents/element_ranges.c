@@ -89,7 +89,8 @@ static bool chain_digits(StoredSearch *coverage, const MaskCut *cut, DigitChain 
         if (!own && !coverage->is_most) return false;
         chain->length = before && own ? arena_printf(arena, "%s * %s", own, before) : own;
         // Steps of all the finer digits go up to the loop's end at least, whatever block they are.
-        bool is_gapless = next->end && !next->extent && poly_equal(next->scale, weight);
+        bool is_gapless = next->end && !next->extent && poly_equal(next->scale, weight) &&
+                          !coverage->counts_blocks;
         chain->end = is_gapless ? next->end : NULL;
         if (is_gapless) chain->length = poly_text(coverage, next->end);
         weight = next->extent ? poly_multiply(arena, weight, next->extent) : NULL;

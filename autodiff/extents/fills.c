@@ -153,7 +153,8 @@ static bool is_exact(const FillSearch *search, const ElementRanges *cover) {
                          (coverage->takes_turns[axis] && poly_is_zero(digit->weight)));
         if (is_other || poly_is_one(digit->extent)) continue;
         bool is_cut_off = digit->is_quotient && !digit->extent;  // a last row of fewer
-        if (is_cut_off || poly_is_zero(digit->weight) || !ends_at_cut(coverage, i)) return false;
+        if (is_cut_off || poly_is_zero(digit->weight)) return false;
+        if (!coverage->counts_blocks && !ends_at_cut(coverage, i)) return false;
     }
     return true;
 }
@@ -270,6 +271,11 @@ static void try_store(FillSearch *search, const GradientStore *only) {
     search->own_terms = search->term_count;
     region_walk(search->state->backward->body, visit_bounds, search);
     unsigned ends = find_ends(search, &b, &search->state->parts.fill_ranges);
+    if (!ends) {  // no mask ends a row where its loop does: it is of whole blocks, or keeps its zeros
+        search->coverage->counts_blocks = true;
+        ends = find_ends(search, &b, &search->state->parts.fill_ranges);
+        search->coverage->counts_blocks = false;
+    }
     if (ends) widen(search, only->gradient, &b, ends);
 }
 

@@ -41,7 +41,8 @@ typedef struct StoredSearch {
         says_sizes;  // whoever takes the text knows sizes and strides of descriptors by their parameters' names
     bool
         ends_all;  // with is_most: a mask that ends the address as a whole (`p * hop + lane < n`) ends each range, too
-    bool has_one_iteration;                   // with is_most: of each loop around the access
+    bool counts_blocks;      // a loop in blocks is said by all that they have, also behind its end
+    bool has_one_iteration;  // with is_most: of each loop around the access
     Value *programs[PROGRAM_AXES];            // stand for all program ids along an axis
     Value *extents[PROGRAM_AXES];             // programs along it
     ProgramSplit splits[STORED_MOST_SPLITS];  // of these, in an address that divides them

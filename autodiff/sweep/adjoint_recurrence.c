@@ -18,7 +18,7 @@
 
 /// `*inside`: where lane i + by is one.
 static Value *moved_lanes(Builder *b, Value *value, int axis, int by, Value **inside) {
-    Value *lanes = lane_numbers(b, value->type, axis);
+    Value *lanes = lane_numbers(b, value->type, axis, NULL);
     Value *from = build_binary(b, OP_ADD, lanes, build_int(b, by));
     *inside = by < 0 ? build_binary(b, OP_GE, from, build_int(b, 0))
                      : build_binary(b, OP_LT, from, build_poly(b, value->type.dims[axis]));
@@ -306,7 +306,7 @@ bool reduce_by_recurrence(Differentiation *state, const Op *op, Value *const *gr
     run_as_scan(state, op, &scan);
     Type type = scan.given[0]->type;
     Value *end = build_poly(b, type.dims[scan.axis]);
-    Value *is_last = build_binary(b, OP_EQ, lane_numbers(b, type, scan.axis),
+    Value *is_last = build_binary(b, OP_EQ, lane_numbers(b, type, scan.axis, NULL),
                                   build_binary(b, OP_SUB, end, build_int(b, 1)));
     for (int i = 0; i < scan.count; i++) {
         if (!gradients[i]) continue;

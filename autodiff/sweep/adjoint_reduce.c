@@ -13,11 +13,6 @@
 
 /* ---- reductions ---- */
 
-static Value *expand_reduced(Builder *b, Value *value, const Value *axis, bool keeps) {
-    if (keeps || !axis || value_is_none(axis)) return value;
-    return build_binary(b, OP_EXPAND_DIMS, value, (Value *)(uintptr_t)axis);
-}
-
 /// Ties as PyTorch has them: shared evenly by a value-only maximum, all to the returned index with return_indices.
 void rule_extremum(Differentiation *state, const Op *op, Value *const *gradients) {
     Builder *b = &state->builder;
@@ -31,7 +26,7 @@ void rule_extremum(Differentiation *state, const Op *op, Value *const *gradients
         int along;
         if (!constant_axis(axis, x->type.rank, 0, &along)) return;
         Value *index = expand_reduced(b, recomputed(state, op->results[1]), axis, keeps);
-        Value *chosen = build_binary(b, OP_EQ, lane_numbers(b, x->type, along), index);
+        Value *chosen = build_binary(b, OP_EQ, lane_numbers(b, x->type, along, NULL), index);
         adjoint_add(state, op->operands[0],
                     build_ternary(b, OP_WHERE, chosen, gradient, build_float(b, 0.0)));
         return;

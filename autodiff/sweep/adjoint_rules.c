@@ -455,7 +455,7 @@ static void rule_sort(Differentiation *state, const Op *op, Value *gradient) {
     Value *x = recomputed_operand(state, op, 0);
     Value *row = build_binary(b, OP_EXPAND_DIMS, x, build_int(b, last + 1)),
           *column = build_binary(b, OP_EXPAND_DIMS, x, build_int(b, last));
-    Value *lanes = lane_numbers(b, type, last);
+    Value *lanes = lane_numbers(b, type, last, NULL);
     Value *own = build_binary(b, OP_EXPAND_DIMS, lanes, build_int(b, last + 1)),
           *others = build_binary(b, OP_EXPAND_DIMS, lanes, build_int(b, last));
     Value *before = build_binary(b, descending ? OP_GT : OP_LT, column, row);
@@ -468,7 +468,7 @@ static void rule_sort(Differentiation *state, const Op *op, Value *gradient) {
     // grad has one lane per sorted place: pick the lane of this element's rank
     Type sorted = type_here(state, op->results[0]);
     Value *places =
-        build_binary(b, OP_EXPAND_DIMS, lane_numbers(b, sorted, last), build_int(b, last));
+        build_binary(b, OP_EXPAND_DIMS, lane_numbers(b, sorted, last, NULL), build_int(b, last));
     Value *match = build_binary(
         b, OP_EQ, build_binary(b, OP_EXPAND_DIMS, rank, build_int(b, last + 1)), places);
     Value *chosen = build_ternary(b, OP_WHERE, match,

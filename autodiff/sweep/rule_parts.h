@@ -35,9 +35,15 @@ static inline bool constant_axis(const Value *axis, int rank, int missing, int *
     return *result >= 0 && *result < rank;
 }
 
-/// 0, 1, 2... along `axis`, of the rank of `type`.
-static inline Value *lane_numbers(Builder *b, Type type, int axis) {
+static inline Value *expand_reduced(Builder *b, Value *value, const Value *axis, bool keeps) {
+    if (keeps || !axis || value_is_none(axis)) return value;
+    return build_binary(b, OP_EXPAND_DIMS, value, (Value *)(uintptr_t)axis);
+}
+
+/// `first`, `first + 1`, `first + 2`... along `axis`, of the rank of `type`; from 0 on where `first` is NULL.
+static inline Value *lane_numbers(Builder *b, Type type, int axis, Value *first) {
     Value *lanes = build_binary(b, OP_ARANGE, build_int(b, 0), build_poly(b, type.dims[axis]));
+    if (first) lanes = build_binary(b, OP_ADD, first, lanes);
     for (int i = 0; i < type.rank; i++)
         if (i != axis) lanes = build_binary(b, OP_EXPAND_DIMS, lanes, build_int(b, i));
     return lanes;

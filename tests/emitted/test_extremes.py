@@ -95,10 +95,11 @@ def test_what_the_loop_begins_with_may_be_larger(
 
 
 STATES = {
-    # two loops may round it in two ways
-    "computed": {"term": " * 0.1 + 0.7"},
-    "picked by a number that is computed": {
-        "term": "\n        x = tl.where((x * 0.1 + 0.7 > 0.3) & (n < N), x, -1.0)"
+    # two loops may round it in two ways, and the place of a scalar that is no tile's is not found
+    "computed, and no iteration has a number": {
+        "term": " * 0.1 + 0.7",
+        "loop": "range(1, M + 1)",
+        "at": "m - 1",
     },
     "the running value is read": {"best": "tl.maximum(best, x) + best * 0.5"},
     "both of them": {"best": "tl.minimum(tl.maximum(best, x), 3.0 * x)"},
@@ -108,8 +109,121 @@ STATES = {
 @pytest.mark.parametrize("name", STATES)
 def test_other_loops_keep_their_states(name: str, tmp_path: Path) -> None:
     path = tmp_path / "k.py"
-    path.write_text(HEAD.format(**{**LARGEST, "first": "0.0", **STATES[name]}))
+    parts = {**LARGEST, "first": "0.0", **STATES[name]}
+    loop, at = parts.pop("loop", "range(M)"), parts.pop("at", "m")
+    text = HEAD.format(**parts).replace("range(M)", loop).replace("b * M + m)", f"b * M + {at})")
+    path.write_text(text)
     assert "best_tape" in tad("--backward", "--no-proof", path).stdout
+
+
+COMPUTED = {
+    "rounded": " * 0.1 + 0.7",
+    "picked": "\n        x = tl.where((x * 0.1 + 0.7 > 0.3) & (n < N), x, -1.0)",
+}
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_the_place_of_what_is_computed_is_known(name: str, tmp_path: Path) -> None:
+    """Nothing is compared with what another loop computed."""
+    text = proved_module(tmp_path, HEAD.format(**LARGEST | {"term": COMPUTED[name]}))
+    assert "tape" not in text
+    assert "tl.where(place == m, dbest" in text
+
+
+TILES = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def rows(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    best = -float("inf")
+    for start in range(0, n, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + row * n + cols, mask=cols < n, other=-float("inf"))
+        best = tl.maximum(best, tl.max(x * 1.7, axis=0))
+    tl.store(y_ptr + row, best)
+
+
+def run_rows(x):
+    y = torch.empty(x.shape[0], dtype=x.dtype)
+    rows[(x.shape[0],)](x, y, x.shape[1], BLOCK=16)
+    return y
+
+
+@triton.jit
+def similar(q_ptr, k_ptr, y_ptr, n, D: tl.constexpr, M: tl.constexpr, BLOCK: tl.constexpr):
+    at, d = tl.arange(0, M), tl.arange(0, D)
+    q = tl.load(q_ptr + at[:, None] * D + d[None, :])
+    best = tl.full([M, 1], -1.0e9, tl.float32)
+    for start in range(0, n, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        mask = cols[None, :] < n
+        k = tl.load(k_ptr + (tl.program_id(0) * n + cols[None, :]) * D + d[:, None], mask=mask, other=0.0)
+        s = tl.where(mask, tl.dot(q, k), -float("inf"))
+        best = tl.maximum(best, tl.max(s, 1, keep_dims=True))
+    tl.store(y_ptr + tl.program_id(0), tl.sum(best))
+
+
+def run_similar(q, k):
+    y = torch.empty(k.shape[0], dtype=torch.float32)
+    similar[(k.shape[0],)](q, k, y, k.shape[1], D=q.shape[1], M=q.shape[0], BLOCK=16)
+    return y
+
+
+@triton.jit
+def planes(x_ptr, y_ptr, H, C, W: tl.constexpr, BLOCK: tl.constexpr):
+    b = tl.program_id(0)
+    c, w = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK), tl.arange(0, W)
+    best = tl.full([BLOCK], float("inf"), tl.float32)
+    for h in range(H):
+        at = ((b * H + h) * W + w[:, None]) * C + c[None, :]
+        x = tl.load(x_ptr + at, mask=c[None, :] < C, other=0.0)
+        best = tl.minimum(tl.min(x, 0), best)
+    tl.store(y_ptr + b * C + c, best, mask=c < C)
+
+
+def run_planes(x):
+    B, H, W, C = x.shape
+    y = torch.empty((B, C), dtype=x.dtype)
+    planes[(B, triton.cdiv(C, 4))](x, y, H, C, W=W, BLOCK=4)
+    return y
+"""
+# Launcher, shapes, and the same with numpy.
+OF_TILES = {
+    "rows": ([(3, 40)], lambda x: (x * 1.7).max(axis=1)),
+    "similar": ([(4, 8), (2, 20, 8)], lambda q, k: (k @ q.T).max(axis=1).sum(axis=1)),
+    "planes": ([(2, 3, 4, 6)], lambda x: x.min(axis=(1, 2))),
+}
+
+
+@pytest.mark.parametrize("name", OF_TILES)
+def test_the_extreme_of_a_tile_in_each_iteration(
+    name: str, tmp_path: Path, interpreter: Worker
+) -> None:
+    """A lane of a tile is found with its iteration, and the way back loads nothing to compare it."""
+    text = proved_module(tmp_path, TILES)
+    kernel = text[text.index(f"def {name}_backward") :].split("\nclass ")[0]
+    assert "tape" not in kernel
+    assert kernel.count("return_indices=True") == 1
+    shapes, by_numpy = OF_TILES[name]
+    random = np.random.default_rng(7)
+    inputs = [random.uniform(-1, 1, shape) for shape in shapes]
+    upstream = random.uniform(-1, 1, by_numpy(*inputs).shape)
+    found = call_function(
+        text,
+        f"run_{name}",
+        inputs,
+        wrt=range(len(inputs)),
+        grad_outputs=[upstream],
+        worker=interpreter,
+    ).gradients
+    for i, (value, gradient) in enumerate(zip(inputs, found, strict=True)):
+        way = random.uniform(-1, 1, value.shape)
+        sides = [by_numpy(*inputs[:i], value + s * way, *inputs[i + 1 :]) for s in (1e-6, -1e-6)]
+        want = ((sides[0] - sides[1]) / 2e-6 * upstream).sum()
+        np.testing.assert_allclose((gradient * way).sum(), want, rtol=1e-3, atol=1e-4)
 
 
 POOL = """import torch

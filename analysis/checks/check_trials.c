@@ -223,8 +223,8 @@ static bool is_outside_by_sizes(Check *check, const TriedLaunch *tried, const Tr
         return false;
     *extent = leaves_of_extent(tried->launch, parameter);
     if (!tried_knows_extent(tried, access->buffer, extent)) return false;
-    bool is_given = memory->contents == CONTENTS_INPUT && has_rows_of_its_own(check, access->op);
-    if (is_given && !tried_speaks_of(tried, extent)) return false;
+    // a size that the launch does not speak of is what the kernel takes it for: planes in threes
+    if (has_rows_of_its_own(check, access->op) && !tried_speaks_of(tried, extent)) return false;
     if (counts_on_blocks(check, tried, access) && tried->sizes != HOST_SIZES_WHOLE &&
         !are_bounded_elsewhere(check, tried, extent))
         return false;

@@ -162,7 +162,12 @@ static void assign_pattern(Host *host, HostFrame *frame, SyntaxNode target,
         int64_t index = starred >= 0 && i > starred ? i - count : i;
         bool unused = node_kind(parts[i]) == SYNTAX_IDENTIFIER &&
                       str_is(node_text(frame->module->source, parts[i]), "_");
-        if (unused && value->kind == HOST_SEQUENCE) continue;
+        if (unused && value->kind == HOST_SEQUENCE) {
+            if (index < 0) index += value->count;
+            const HostValue *size = index >= 0 && index < value->count ? value->items[index] : NULL;
+            if (size && size->kind == HOST_SIZE) size->input->is_dim_left_out[size->axis] = true;
+            continue;
+        }
         host_assign(host, frame, parts[i], host_item(host, value, index));
     }
 }

@@ -28,6 +28,16 @@ static bool all_read(const HostInput *input) {
     return true;
 }
 
+/// Whether a number follows from a size that the host code leaves out: it is what the kernel takes it for.
+static bool has_left_out(const HostValue *value) {
+    if (value->kind == HOST_SIZE)
+        return value->input->is_dim_left_out[value->axis] &&
+               !value->input->is_dim_read[value->axis];
+    for (int i = 0; i < value->count; i++)
+        if (has_left_out(value->items[i])) return true;
+    return false;
+}
+
 static int buffer_index(Concretizer *state, const HostTensor *tensor, Str parameter) {
     const HostBuffer *buffer = tensor->buffer;
     for (int i = 0; i < state->buffers.count; i++)
@@ -37,7 +47,8 @@ static int buffer_index(Concretizer *state, const HostTensor *tensor, Str parame
                                .may_be_written = buffer->may_be_written};
     concrete.name = buffer->input ? buffer->input->name : str_dup(state->arena, parameter);
     concrete.is_extent_certain =
-        host_int(buffer->numel, &concrete.numel) && (!buffer->input || all_read(buffer->input));
+        host_int(buffer->numel, &concrete.numel) &&
+        (buffer->input ? all_read(buffer->input) : !has_left_out(buffer->numel));
     if (buffer->fill && !host_number(buffer->fill, &concrete.fill))
         concrete.contents = CONTENTS_COMPUTED;
     LIST_PUSH(state->arena, &state->buffers, buffer);

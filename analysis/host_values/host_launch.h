@@ -36,8 +36,9 @@ typedef struct HostInput {
     bool is_rank_certain;  // the host code says so (unpacks the shape, asserts dim(), permutes...)
     bool has_rest;         // its shape is unpacked with a rest: `*rest, n = x.shape`
     int64_t dims[TYPE_MAX_RANK];
-    bool is_dim_read[TYPE_MAX_RANK];  // the host code looks at this size
-    bool is_count_read;               // it asks how many elements there are
+    bool is_dim_read[TYPE_MAX_RANK];      // the host code looks at this size
+    bool is_dim_left_out[TYPE_MAX_RANK];  // it says that it does not care: `n, _, h, w = x.shape`
+    bool is_count_read;                   // it asks how many elements there are
     bool is_last_stride_read;  // or at the stride of its last axis, as if there were no further one
     unsigned strides_from_front, strides_from_end;  // a bit for each axis whose stride it looks at
     unsigned sizes_from_front, sizes_from_end;  // the same of sizes, `x.shape[1]` and `x.shape[-1]`

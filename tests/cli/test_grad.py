@@ -477,3 +477,33 @@ def square(x_ptr, y_ptr, n, STEP: tl.constexpr, B: tl.constexpr):
     workspace.write({"a.py": text.replace("STEP=32", "STEP=64")})
     report = workspace.tad("--check", "--grad", "-f", "json", "a.py").json
     assert [entry["status"] for entry in report["kernels"]] == ["proved"]
+
+
+def test_a_size_that_the_launcher_leaves_out_is_what_the_kernel_takes_it_for(
+    workspace: Workspace,
+) -> None:
+    """`n, _, h, w = x.shape`: planes in threes, and no made-up number of them."""
+    text = (
+        HEADER
+        + """@triton.jit
+def planes(x_ptr, y_ptr, P, BLOCK: tl.constexpr):
+    n = tl.program_id(1)
+    p = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    r = tl.load(x_ptr + n * 3 * P + p, mask=p < P)
+    b = tl.load(x_ptr + n * 3 * P + 2 * P + p, mask=p < P)
+    tl.store(y_ptr + n * 3 * P + p, r * b, mask=p < P)
+    tl.store(y_ptr + n * 3 * P + P + p, r, mask=p < P)
+    tl.store(y_ptr + n * 3 * P + 2 * P + p, b, mask=p < P)
+
+
+def run(x):
+    n, _, h, w = x.shape
+    y = torch.empty_like(x)
+    planes[(triton.cdiv(h * w, 64), n)](x, y, h * w, BLOCK=64)
+    return y
+"""
+    )
+    workspace.write({"a.py": text})
+    report = workspace.tad("--check", "--grad", "-f", "json", "a.py").json
+    assert not report["diagnostics"]
+    assert [entry["status"] for entry in report["kernels"]] == ["proved"]

@@ -21,6 +21,7 @@ static CheckKernel *const kernel_checks[] = {
     check_counted_lanes,   check_running_values, check_configurations, check_totals,
     check_launch_types,    check_trials,         check_axes_apart,     check_shared_memory,
     check_tuned_arguments, check_turns,          check_companions,     check_kept_lanes,
+    check_given_numbers,
 };
 
 /// Beyond this a kernel is unrolled code that nobody reads; the checks over pairs of ops are left out.

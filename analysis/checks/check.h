@@ -49,8 +49,10 @@ CheckKernel check_masks, check_masked_values, check_races, check_redundant_memor
     check_launch_numbers, check_argument_kinds, check_instances, check_trials, check_steps,
     check_counted_lanes, check_running_values, check_configurations, check_totals, check_axes_apart,
     check_shared_memory, check_launch_types, check_tuned_arguments, check_turns, check_companions,
-    check_kept_lanes;
+    check_kept_lanes, check_given_numbers;
 
+/// A range or a new tile that is always made and has exactly this parameter as a dim; NULL where there is none.
+const Op *check_needs_power_of_two(Check *check, const Value *parameter);
 /// Ops that use `value`; empty where none.
 const Uses *check_uses(const Check *check, const Value *value);
 /// The access of a load, store or atomic; computed once.

@@ -1,9 +1,11 @@
-// Reads the numbers that configurations of autotune and launches give a kernel's constexprs, where they are written out.
+// Reads the numbers that configurations of autotune and launches give a kernel's constexprs, where they are written out; and says which of
+// them the kernel cannot be compiled with.
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/checks/check_arguments.h"
 #include "analysis/checks/check_instances.h"
+#include "analysis/ir/loops.h"
 #include "analysis/module/module_scope.h"
 #include "analysis/syntax/syntax_nodes.h"
 
@@ -308,4 +310,90 @@ Instances instances_find(Check *check) {
     add_comment(&reading);
     if (!is_launched && !reading.is_tuned && !kernel->has_heuristics) add_defaults(&reading);
     return reading.instances;
+}
+
+static bool is_comment(const Instance *instance) {
+    return instance->configuration && instance->configuration->place && !instance->launch;
+}
+
+/* ---- numbers that Triton refuses ---- */
+
+/// The assertion of the kernel without numbers that is the same text.
+static const Op *assertion_at(const Check *check, Range range) {
+    for (LIST_EACH(int, i, check->ops)) {
+        const Op *op = check->ops.items[i];
+        if (op->code == OP_STATIC_ASSERT && op->range.source == range.source &&
+            op->range.start == range.start && op->range.end == range.end)
+            return op;
+    }
+    return NULL;
+}
+
+/// "BLOCK = 64, D = 128": the whole numbers that the condition depends on; NULL where there are none.
+static const char *numbers_of(Check *check, const Instance *instance, const Value *condition) {
+    const char *numbers = NULL;
+    for (int p = 0; p < check->function->parameter_count; p++) {
+        const Parameter *parameter = &check->function->parameters[p];
+        const Constant *number = instance->values[p];
+        if (!number || number->kind != CONSTANT_INT ||
+            !value_depends_on(check->arena, condition, parameter->value, NULL))
+            continue;
+        numbers = arena_printf(check->arena, "%s%s%s = %lld", numbers ? numbers : "",
+                               numbers ? ", " : "", parameter->name, (long long)number->integer);
+    }
+    return numbers;
+}
+
+static void tell_assertion(Check *check, const Instance *instance, const Op *failed) {
+    const Op *op = assertion_at(check, failed->range);
+    const char *numbers = op ? numbers_of(check, instance, op->operands[0]) : NULL;
+    if (!numbers) return;
+    const Value *message = op->operand_count > 1 ? op->operands[1] : NULL;
+    const Constant *text = message ? message->constant : NULL;
+    const char *words =
+        text && text->kind == CONSTANT_STRING ? str_dup(check->arena, text->string) : "";
+    Diagnostic *said = check_report(
+        check, DIAGNOSTIC_INSTANCE_REFUSED, op, "this assertion is false %s, where %s%s%s",
+        instance_place(check, instance), numbers, *words ? ": " : "", words);
+    instance_relate(check, said, instance);
+}
+
+static bool has_assertions(const Check *check) {
+    for (LIST_EACH(int, i, check->ops))
+        if (check->ops.items[i]->code == OP_STATIC_ASSERT) return true;
+    return false;
+}
+
+/// A launch with such a block is refused at its argument (check_block_sizes).
+static void tell_blocks(Check *check, const Instance *instance) {
+    for (int p = 0; p < check->function->parameter_count; p++) {
+        const Parameter *parameter = &check->function->parameters[p];
+        const Constant *number = instance->values[p];
+        const Op *made = number && number->kind == CONSTANT_INT && parameter->is_constexpr
+                             ? check_needs_power_of_two(check, parameter->value)
+                             : NULL;
+        if (!made || (number->integer > 0 && (number->integer & (number->integer - 1)) == 0))
+            continue;
+        Diagnostic *said = check_report(
+            check, DIAGNOSTIC_INSTANCE_REFUSED, made,
+            "%s is the length of a tile, and %lld is no power of two, %s", parameter->name,
+            (long long)number->integer, instance_place(check, instance));
+        instance_relate(check, said, instance);
+    }
+}
+
+/// What a tuner leaves out by itself is no mistake.
+void check_given_numbers(Check *check) {
+    enum { MOST_ASSERTED = 8 };  // instances that are lowered for their assertions
+    if (!check->is_entry) return;
+    Instances instances = instances_find(check);
+    bool asserts = has_assertions(check);
+    for (int i = 0, lowered = 0; i < instances.count; i++) {
+        const Instance *instance = &instances.items[i];
+        if (is_comment(instance)) tell_blocks(check, instance);
+        bool is_tuned = instance->configuration && !instance->configuration->place;
+        if (!asserts || is_tuned || lowered++ >= MOST_ASSERTED) continue;
+        const Op *failed = instance_failed_assertion(check, instance);
+        if (failed) tell_assertion(check, instance, failed);
+    }
 }

@@ -149,11 +149,11 @@ bool instance_torn_by(Check *check, const Op *op, const Constant *const *values,
 /* ---- the kernel with numbers ---- */
 
 static bool find_failed_assertion(void *context, Op *op) {
-    bool *failed = context;
+    const Op **failed = context;
     bool holds;
     if (op->code == OP_STATIC_ASSERT && op->operands[0] && value_is_bool(op->operands[0], &holds) &&
         !holds)
-        *failed = true;
+        *failed = op;
     return !*failed;
 }
 
@@ -174,9 +174,9 @@ static const LoweredInstance *find_lowered(const Check *check, const Constant *c
     return NULL;
 }
 
-/// Of what has to be lowered; `*said` as well.
+/// Of what has to be lowered; `*said` as well, and the assertion that is false with these numbers, or NULL.
 static Function *lower_with(Check *check, const Constant *const *values, const Type *types,
-                            const Diagnostics **said) {
+                            const Diagnostics **said, const Op **failed) {
     const FunctionDefinition *definition = check->kernel->definition;
     Binding *bindings = ARENA_ARRAY(check->arena, Binding, definition->parameter_count + 1);
     LowerOptions *options = ARENA_NEW(check->arena, LowerOptions);
@@ -190,16 +190,16 @@ static Function *lower_with(Check *check, const Constant *const *values, const T
                                                            .type = types ? types[p] : (Type){0}};
     options->bindings = bindings;
     options->general = check->function;
+    *failed = NULL;
     BugGuard guard;
     if (BUG_GUARD(&guard)) {
-        bool failed = false;
         budget_start(budget, budget_left() / MOST_LOWERED);
         Function *function = lower_kernel(check->arena, definition, options, found);
-        region_walk(function->body, find_failed_assertion, &failed);
+        region_walk(function->body, find_failed_assertion, failed);
         budget_stop(budget);
         bug_guard_end(&guard);
         *said = found;
-        return failed || function->is_cut ? NULL : function;
+        return *failed || function->is_cut ? NULL : function;
     }
     if (guard.cause == BUG_UNWANTED) bug_raise_for(BUG_UNWANTED, "nobody waits for it");
     return NULL;
@@ -212,13 +212,22 @@ Function *instance_lower(Check *check, const Constant *const *values, const Type
         *said = known->said;
         return known->function;
     }
-    Function *function = lower_with(check, values, types, said);
+    const Op *failed;
+    Function *function = lower_with(check, values, types, said, &failed);
     if (types || !function) return function;
     int count = check->kernel->definition->parameter_count;
     const Constant **copy = ARENA_ARRAY(check->arena, const Constant *, count + 1);
     for (int p = 0; p < count; p++) copy[p] = values[p];
     LIST_PUSH(check->arena, &check->lowered, (LoweredInstance){copy, function, *said});
     return function;
+}
+
+const Op *instance_failed_assertion(Check *check, const Instance *instance) {
+    const Diagnostics *said;
+    const Op *failed;
+    if (find_lowered(check, instance->values)) return NULL;
+    lower_with(check, instance->values, NULL, &said, &failed);
+    return failed;
 }
 
 /// What the lowering with these numbers says; NULL where it takes too long, or an assertion rules the instance out.
@@ -250,7 +259,7 @@ typedef struct InstanceSearch {
 } InstanceSearch;
 
 /// No line numbers: an edit above moves them, and leaves what was said of a kernel alone. The related places have them.
-static const char *place_of(Check *check, const Instance *instance) {
+const char *instance_place(const Check *check, const Instance *instance) {
     if (instance->configuration && instance->configuration->place)
         return instance->configuration->place;
     if (instance->configuration)
@@ -260,7 +269,7 @@ static const char *place_of(Check *check, const Instance *instance) {
     return arena_printf(check->arena, "at the launch in %.*s", STR_ARGS(launcher->name));
 }
 
-static void relate_instance(Check *check, Diagnostic *said, const Instance *instance) {
+void instance_relate(Check *check, Diagnostic *said, const Instance *instance) {
     if (!said) return;
     const TunedValues *configuration = instance->configuration;
     diagnostic_relate(check->diagnostics, said,
@@ -295,16 +304,16 @@ static void tell_failing(InstanceSearch *search, const DimMeeting *meeting, cons
     for (int i = 0; i < count && i < 2; i++) {
         const Instance *instance = &search->instances->items[failing[i]];
         MeetingOutcome outcome = outcome_of(check, instance, meeting);
-        numbers =
-            arena_printf(check->arena, "%s%s%lld and %lld %s", numbers, i ? ", " : "",
-                         (long long)outcome.a, (long long)outcome.b, place_of(check, instance));
+        numbers = arena_printf(check->arena, "%s%s%lld and %lld %s", numbers, i ? ", " : "",
+                               (long long)outcome.a, (long long)outcome.b,
+                               instance_place(check, instance));
     }
     Diagnostic *said =
         check_report(check, id, meeting->op, "needs %s == %s: %s%s",
                      poly_print(check->arena, meeting->a), poly_print(check->arena, meeting->b),
                      numbers, all ? ", and no configuration or launch fits" : "");
     for (int i = 0; i < count && i < 2; i++)
-        relate_instance(check, said, &search->instances->items[failing[i]]);
+        instance_relate(check, said, &search->instances->items[failing[i]]);
 }
 
 static bool fails_with(InstanceSearch *search, const DimMeeting *meeting, const Instance *instance,
@@ -339,10 +348,10 @@ static void tell_torn(InstanceSearch *search, const DimMeeting *meeting, const i
             check_report(check, DIAGNOSTIC_INSTANCE_SHAPE, meeting->op,
                          "needs %s == %s: %s would have to be %lld %s and %lld %s",
                          poly_print(check->arena, meeting->a), poly_print(check->arena, meeting->b),
-                         name, (long long)one.number, place_of(check, first),
-                         (long long)other.number, place_of(check, second));
-        relate_instance(check, said, first);
-        relate_instance(check, said, second);
+                         name, (long long)one.number, instance_place(check, first),
+                         (long long)other.number, instance_place(check, second));
+        instance_relate(check, said, first);
+        instance_relate(check, said, second);
         return;
     }
 }

@@ -40,6 +40,13 @@ Instances instances_find(Check *check);
 /// What a polynomial comes to with the numbers of an instance; false where some are open.
 bool instance_number(Check *check, const Instance *instance, const Poly *poly, int64_t *number);
 
+/// Where its numbers are said: "in configuration 2", "at the launch in f", "with the numbers of `# tad`".
+const char *instance_place(const Check *check, const Instance *instance);
+/// Adds that place to what was said, which may be NULL.
+void instance_relate(Check *check, Diagnostic *said, const Instance *instance);
+/// The static assertion that is false with its numbers, of the kernel as it is lowered with them; NULL where none is.
+const Op *instance_failed_assertion(Check *check, const Instance *instance);
+
 /// The kernel lowered with these numbers and these types (by parameter, NULL and TYPE_UNKNOWN where open; `types` may be NULL), and
 /// what the lowering says. NULL where it takes too long, or
 /// an assertion rules the instance out.

@@ -112,8 +112,7 @@ void check_launches(Check *check) {
 
 /* ---- block sizes ---- */
 
-/// Whether a range or a new tile that is always made has exactly this parameter as a dim.
-static const Op *needs_power_of_two(Check *check, const Value *parameter) {
+const Op *check_needs_power_of_two(Check *check, const Value *parameter) {
     for (LIST_EACH(int, i, check->ops)) {
         const Op *op = check->ops.items[i];
         if ((op->code != OP_ARANGE && op->code != OP_FULL) || check_is_optional(op)) continue;
@@ -175,7 +174,7 @@ void check_block_sizes(Check *check) {
     for (int p = 0; p < check->function->parameter_count && p < definition->parameter_count; p++) {
         const Parameter *parameter = &check->function->parameters[p];
         const Op *made =
-            parameter->is_constexpr ? needs_power_of_two(check, parameter->value) : NULL;
+            parameter->is_constexpr ? check_needs_power_of_two(check, parameter->value) : NULL;
         if (!made) continue;
         for (LIST_EACH(int, i, module->launches)) {
             const LaunchSite *site = &module->launches.items[i];

@@ -213,9 +213,7 @@ static Value *loop_next(const Op *loop, int k) {
 static bool is_choice_of_compared(const Op *op, const Value *argument) {
     const Value *condition = check_strip(op->operands[0]);
     const Op *compared = condition ? condition->op : NULL;
-    if (!compared || (compared->code != OP_LT && compared->code != OP_GT &&
-                      compared->code != OP_LE && compared->code != OP_GE))
-        return false;
+    if (!compared || !op_has(compared->code, TRAIT_ORDERS)) return false;
     const Value *sides[] = {check_strip(compared->operands[0]), check_strip(compared->operands[1])};
     const Value *branches[] = {check_strip(op->operands[1]), check_strip(op->operands[2])};
     bool is_same = sides[0] == branches[0] && sides[1] == branches[1];

@@ -13,9 +13,9 @@ void *library_open(Arena *arena, const char *variable, const char *const *names,
         if (library) return library;
     }
     const char *why = given && *given ? dlerror() : NULL;
-    *error = why ? arena_printf(arena, "%s names no library that opens: %s", variable, why)
-                 : arena_printf(arena, "no %s to be loaded; %s=FILE says where it is", names[0],
-                                variable);
+    *error =
+        why ? arena_printf(arena, "%s names no library that opens: %s", variable, why)
+            : arena_printf(arena, "%s is not found; %s=FILE says where it is", names[0], variable);
     return NULL;
 }
 

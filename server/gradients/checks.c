@@ -385,9 +385,7 @@ static void proof_derive_in(Request *request, QueuedProof *proof, const Snapshot
         return;
     }
     if (!request->configuration->trusted) {
-        leave_unproved(proof,
-                       "this workspace is not trusted (`initializationOptions.trusted`), so no "
-                       "worker process is started");
+        leave_unproved(proof, UNTRUSTED_WORDS);
         return;
     }
     const char *text = text_to_prove(request, proof, snapshot, forward, original, backward);

@@ -16,7 +16,7 @@ struct PythonChild {
     Buffer output, trouble;
     PythonChildCallback *callback;
     void *context;
-    bool is_late;
+    bool is_late, has_no_gpu;
 };
 
 bool is_python(const char *const *command) {
@@ -46,17 +46,17 @@ static const char *last_line(Arena *arena, Buffer *text) {
     return arena_strndup(arena, all.data + start, size < LONGEST_TROUBLE ? size : LONGEST_TROUBLE);
 }
 
-static const char *with_advice(Arena *arena, const char *problem, const char *lacks) {
-    if (strcmp(lacks, "python") == 0)
+static const char *with_advice(Arena *arena, const char *problem, const char *lacks,
+                               bool has_no_gpu) {
+    if (!*lacks) return problem;
+    // a Python with Triton is of no use where there is no GPU
+    if (!has_no_gpu && strcmp(lacks, "python") == 0)
         return arena_printf(
             arena, "%s. To time kernels, name a Python with Triton by " TIMING_SETTING, problem);
-    if (strcmp(lacks, "gpu") == 0)
-        return arena_printf(
-            arena,
-            "%s. To time kernels, name a Python on a machine with a GPU by " TIMING_SETTING
-            ", as in `ssh box python3`",
-            problem);
-    return problem;
+    return arena_printf(arena,
+                        "%s. To time kernels, name a Python with Triton on a machine with a GPU "
+                        "by " TIMING_SETTING ", as in `ssh box python3`",
+                        problem);
 }
 
 static void child_exited(void *context, int status, int signal_number) {
@@ -69,7 +69,9 @@ static void child_exited(void *context, int status, int signal_number) {
             ? json_parse(arena, (Str){buffer_text(&child->output), child->output.size}, &error)
             : NULL;
     const char *problem = json_get_string(answer, "error", NULL);
-    if (problem) problem = with_advice(arena, problem, json_get_string(answer, "lacks", ""));
+    if (problem)
+        problem =
+            with_advice(arena, problem, json_get_string(answer, "lacks", ""), child->has_no_gpu);
     if (child->is_late)
         problem = "timing took longer than 5 minutes";
     else if (child->output.size > MOST_ANSWER)
@@ -82,7 +84,7 @@ static void child_exited(void *context, int status, int signal_number) {
                          signal_number ? "signal" : "status",
                          signal_number ? signal_number : status, last_line(arena, &child->trouble));
     bool is_missing = strstr(problem ? problem : "", "cannot start");
-    if (!answer && is_missing) problem = with_advice(arena, problem, "python");
+    if (!answer && is_missing) problem = with_advice(arena, problem, "python", child->has_no_gpu);
     child->callback(child->context, problem ? NULL : answer, problem);
 }
 
@@ -113,10 +115,12 @@ static const char *const *child_command(Arena *arena, const char *const *python)
 }
 
 PythonChild *python_child_start(Loop *loop, Arena *arena, const char *const *python,
-                                const Json *request, PythonChildCallback *callback, void *context) {
+                                const Json *request, bool has_no_gpu, PythonChildCallback *callback,
+                                void *context) {
     PythonChild *child = ARENA_NEW(arena, PythonChild);
     *child = (PythonChild){.arena = arena,
                            .python = python,
+                           .has_no_gpu = has_no_gpu,
                            .output = buffer_new(arena),
                            .trouble = buffer_new(arena),
                            .callback = callback,
@@ -129,7 +133,7 @@ PythonChild *python_child_start(Loop *loop, Arena *arena, const char *const *pyt
     Error error =
         process_start(loop, arena, child_command(arena, python), kind, &events, &child->process);
     if (error) {
-        callback(context, NULL, with_advice(arena, error, "python"));
+        callback(context, NULL, with_advice(arena, error, "python", has_no_gpu));
         return NULL;
     }
     child->late = timer_start(loop, PYTHON_CHILD_LIMIT_MS, 0, child_is_late, child);

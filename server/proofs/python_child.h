@@ -10,9 +10,10 @@ typedef struct PythonChild PythonChild;
 typedef void PythonChildCallback(void *context, const Json *answer, const char *problem);
 
 /// Runs gpu-runner/time_kernels.py by the command `python`: within the sandbox for programs that drive a GPU, where the command is a Python
-/// of this machine. The callback comes exactly once, from the loop; never from inside this call, but where NULL is returned.
+/// of this machine. `has_no_gpu`: the machine is known to have none, so that no Python of it would do. The callback comes exactly once, from the loop; never from inside this call, but where NULL is returned.
 PythonChild *python_child_start(Loop *loop, Arena *arena, const char *const *python,
-                                const Json *request, PythonChildCallback *callback, void *context);
+                                const Json *request, bool has_no_gpu, PythonChildCallback *callback,
+                                void *context);
 /// The callback gets a problem.
 void python_child_kill(PythonChild *child);
 /// Kills it; the callback does not come.

@@ -47,11 +47,17 @@ static void timing_end(Timing *timing, const Json *result, const char *problem) 
     timer_start(timing->loop, 0, 0, timing_free, timing);
 }
 
+/// Whether a worker of this machine was refused because no driver of a GPU is there.
+static bool has_no_driver(const char *refused) {
+    return refused && strstr(refused, "libcuda.so.1 is not found") != NULL;
+}
+
 /// Both ways failed: the way without PyTorch is the one to be mended.
 static const char *both_problems(const Timing *timing, const char *problem) {
-    return timing->refused
-               ? arena_printf(timing->arena, "%s; and with PyTorch: %s", timing->refused, problem)
-               : problem;
+    const char *what = has_no_driver(timing->refused) ? "this machine has no NVIDIA driver: " : "";
+    return timing->refused ? arena_printf(timing->arena, "%s%s; and with PyTorch: %s", what,
+                                          timing->refused, problem)
+                           : problem;
 }
 
 bool timing_lacks_setup(const char *problem) { return strstr(problem, TIMING_SETTING) != NULL; }
@@ -85,7 +91,7 @@ static void timing_succeed(Timing *timing, const Json *result) {
     json_set(request, "reference", timing->reference);
     json_set(request, "inputs", json_get(timing->params, "inputs"));
     json_set(request, "outputs", json_get(timing->params, "outputs"));
-    timing->child = python_child_start(timing->loop, timing->arena, timing->python, request,
+    timing->child = python_child_start(timing->loop, timing->arena, timing->python, request, false,
                                        reference_timed, timing);
 }
 
@@ -121,8 +127,9 @@ static Json *request_for_child(Timing *timing) {
 }
 
 static void child_start(Timing *timing) {
-    timing->child = python_child_start(timing->loop, timing->arena, timing->python,
-                                       request_for_child(timing), child_timed, timing);
+    timing->child =
+        python_child_start(timing->loop, timing->arena, timing->python, request_for_child(timing),
+                           has_no_driver(timing->refused), child_timed, timing);
 }
 
 static Json *python_json(const Timing *timing) {

@@ -243,10 +243,7 @@ static const char *kernel_to_run(Request *request) {
     if (!kernel)
         request_fail(request, ERROR_INVALID_PARAMS, "the argument names no `kernel`");
     else if (!request->configuration->trusted)
-        request_fail(
-            request, ERROR_REQUEST_FAILED,
-            "this workspace is not trusted, so nothing of it is run: trust it first (in VS "
-            "Code `Manage Workspace Trust`, elsewhere `initializationOptions.trusted`)");
+        request_fail(request, ERROR_REQUEST_FAILED, UNTRUSTED_WORDS);
     return request->error_code ? NULL : kernel;
 }
 

@@ -7,6 +7,11 @@
 #include "base/json.h"
 #include "server/settings/options.h"
 
+/// What a request that would start a process is answered where `trusted` is not set.
+#define UNTRUSTED_WORDS                                                                            \
+    "this workspace is not trusted, so nothing of it is run: trust it first (in VS Code "          \
+    "`Manage Workspace Trust`, in Neovim `:Tad trust`, elsewhere `initializationOptions.trusted`)"
+
 typedef struct Configuration Configuration;
 struct Configuration {
     Arena *arena;

@@ -203,6 +203,8 @@ def test_a_python_without_what_timing_takes(editor: Client, kernel: str, tmp_pat
     editor.open(kernel, KERNEL)
     message = time_kernel(editor, kernel)["error"]["message"]
     assert "cannot import what is needed" in message and "`tad.python.command`" in message
+    # Where the machine has no GPU, no Python of it would do: the way is to another machine.
+    assert ("is not found" in message) == ("on a machine with a GPU" in message)
     editor.configuration = {"python": {"command": str(tmp_path / "python")}}
     editor.notify("workspace/didChangeConfiguration", {"settings": None})
     editor.settle()

@@ -1,6 +1,7 @@
 // A backward in one kernel in; out the same in several, where programs share gradients that gradient-reduction kernels can sum (reductions.h).
 #include "autodiff/parts.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "autodiff/derive.h"
@@ -195,7 +196,8 @@ typedef struct FlatKernels {
 static bool try_flat(Arena *arena, const Kernel *kernel, const Function *forward,
                      const BackwardOptions *options, bool keeps_loads, bool deals_tiles,
                      FlatKernels *flat) {
-    BackwardPart part = {.kind = PART_FLAT, .deals_tiles = deals_tiles};
+    // each kernel has some of the gradients: atomics of the others are none of its own
+    BackwardPart part = {.kind = PART_FLAT, .deals_tiles = deals_tiles, .most_atomics = INT_MAX};
     flat->count = 1;
     for (; part.index < flat->count; part.index++) {
         Variant *own = &flat->items[part.index];

@@ -109,14 +109,21 @@ static bool op_acts(const Op *op) {
     return op_rows[op->code].effects & (EFFECT_WRITES | EFFECT_ATOMIC | EFFECT_ORDERED);
 }
 
-/// Sets of digits that statements have, in their order; which of them each statement has. -1 where one has none of the index alone.
+enum { SET_OF_SUMS = -1 };  // of a gradient of one element: all lanes of all programs are its own
+
+/// Sets of digits that statements have, in their order; which of them each statement has, or SET_OF_SUMS. -1 where one has none of the
+/// index alone, or all are such sums.
 static int find_sets(Flat *flat, OwnDigits *sets, int *set_of) {
     Differentiation *state = flat->state;
     int count = 0;
     for (LIST_EACH(int, i, state->parts.shared)) {
         Op *op = state->parts.shared.items[i].statement.op;
-        if (op->parent != state->backward->body || !digits_own(state->arena, op, &sets[count]))
-            return -1;
+        if (op->parent != state->backward->body) return -1;
+        if (op->operands[0]->type.rank == 0) {
+            set_of[i] = SET_OF_SUMS;
+            continue;
+        }
+        if (!digits_own(state->arena, op, &sets[count])) return -1;
         int set = 0;
         while (set < count && !same_digits(&sets[set], &sets[count])) set++;
         for (int k = 0; k < i; k++)  // a gradient is one kernel's
@@ -128,11 +135,11 @@ static int find_sets(Flat *flat, OwnDigits *sets, int *set_of) {
         set_of[i] = set;
         count += set == count;
     }
-    return count;
+    return count ? count : -1;
 }
 
 /// Leaves the statements of one set; the first kernel has all else that the backward does.
-static void keep_set(Flat *flat, const int *set_of, int set) {
+static void keep_set(const Flat *flat, const int *set_of, int set) {
     Differentiation *state = flat->state;
     int count = 0;
     for (LIST_EACH(int, i, state->parts.shared)) {
@@ -151,19 +158,44 @@ static void keep_set(Flat *flat, const int *set_of, int set) {
     function_drop_dead(state->backward);
 }
 
-static bool find_statements(Flat *flat) {
+/// What the kernel of the part's number adds, all of one set.
+typedef struct KernelSet {
+    int *set_of;  // of all statements
+    int set;      // SET_OF_SUMS: the last kernel's
+} KernelSet;
+
+/// False where there is no such kernel.
+static bool find_kernel(Flat *flat, KernelSet *own) {
     Differentiation *state = flat->state;
     int count = state->parts.shared.count, index = state->parts.part.index;
     flat->statements = ARENA_ARRAY(state->arena, Op *, count + 1);
     OwnDigits *sets = ARENA_ARRAY(state->arena, OwnDigits, count + 1);
-    int *set_of = ARENA_ARRAY(state->arena, int, count + 1);
+    own->set_of = ARENA_ARRAY(state->arena, int, count + 1);
     for (int axis = 0; axis < PROGRAM_AXES; axis++)
         if (state->stores.unread_axes[axis] == GRID_AXIS_SEVERAL) return false;
-    int set_count = find_sets(flat, sets, set_of);
-    if (index >= set_count) return false;
-    state->parts.reduction_kernels = set_count;
-    flat->digits = sets[index];
-    keep_set(flat, set_of, index);
+    int set_count = find_sets(flat, sets, own->set_of);
+    bool has_sums = false;
+    for (int i = 0; i < count; i++) has_sums |= own->set_of[i] == SET_OF_SUMS;
+    if (set_count < 0 || index >= set_count + has_sums) return false;
+    state->parts.reduction_kernels = set_count + has_sums;
+    own->set = index < set_count ? index : SET_OF_SUMS;
+    if (index < set_count) flat->digits = sets[index];
+    return true;
+}
+
+bool flat_take_sums(Differentiation *state) {
+    Flat flat = {.state = state, .plain = map_new(state->arena)};
+    KernelSet own;
+    if (!find_kernel(&flat, &own) || own.set != SET_OF_SUMS) return false;
+    keep_set(&flat, own.set_of, own.set);
+    return true;
+}
+
+static bool find_statements(Flat *flat) {
+    Differentiation *state = flat->state;
+    KernelSet own;
+    if (!find_kernel(flat, &own) || own.set == SET_OF_SUMS) return false;
+    keep_set(flat, own.set_of, own.set);
     int64_t run;
     flat->lanes_own = poly_is_constant(flat->digits.low, &run) && run == 1;
     if (flat->digits.period && !flat->lanes_own) return false;

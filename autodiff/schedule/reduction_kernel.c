@@ -878,7 +878,9 @@ void part_settle(Differentiation *state) {
     else if (part->kind == PART_ONE_PASS)
         is_made = state->parts.fits_one_pass && reductions_join(state, &together);
     else if (part->kind == PART_FLAT)
-        is_made = flat_take(state, &orders, &together) && gather_programs(state, &together);
+        is_made = flat_take_sums(state)
+                      ? shares_take(state, &orders)
+                      : flat_take(state, &orders, &together) && gather_programs(state, &together);
     else if (part->kind == PART_REDUCTION)
         is_made = part->index < plans.count && reduction_take(state, &plans, part->index);
     if (part->kind == PART_PROGRAMS && !part->keeps_shares) note_shares(state, &orders);

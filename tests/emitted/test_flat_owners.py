@@ -15,7 +15,8 @@ ATOMICS = {
     "whole_blocks": 0,
     "prelu": 0,
     "first_rows": 1,  # nobody knows whether the table has the elements that the mask leaves out
-    "of_scalar": 1,  # the digits of the one gradient are none of the other's
+    "of_scalar": 0,  # a kernel of its own sums the number's gradient
+    "of_scalar_alone": 0,
     "runs_alone": 0,
     "strided": 0,
     "wide_index": 0,
@@ -46,6 +47,15 @@ def test_owners() -> None:
     report = json.loads(tad("--check", "--grad", "--format", "json", FILE).stdout)
     found = {kernel["name"]: (kernel["status"], kernel["atomics"]) for kernel in report["kernels"]}
     assert found == {kernel: ("proved", count) for kernel, count in ATOMICS.items()}
+
+
+def test_the_gradient_of_a_number_has_a_kernel_beside_those_of_columns() -> None:
+    """It adds up tiles, and takes one sum behind its loop."""
+    text = tad("--backward", "--no-proof", f"{FILE}:of_scalar").stdout
+    kernel = text[text.index("def of_scalar_backward_ds_ptr(") :].split("\nclass ")[0]
+    assert "atomic_add" not in text
+    assert "tl.store(ds_ptr + program * ds_stride, tl.sum(ds))" in kernel
+    assert "dx_ptr" not in kernel and "dg_ptr" not in kernel
 
 
 # What a person would write for a table that all batches read: a program has columns of it, and walks down their rows.

@@ -103,7 +103,7 @@ def run_first_rows(x, b, m: int):
 
 @triton.jit
 def of_scalar(x_ptr, s_ptr, g_ptr, y_ptr, n, C, BLOCK: tl.constexpr):
-    """A scale of all beside one for each column: the number's gradient has no digit, and keeps its way."""
+    """A scale of all beside one for each column: the number's gradient has no digit, and a kernel of its own."""
     offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     mask = offs < n
     s = tl.load(s_ptr)
@@ -115,6 +115,20 @@ def of_scalar(x_ptr, s_ptr, g_ptr, y_ptr, n, C, BLOCK: tl.constexpr):
 def run_of_scalar(x, s, g):
     y = torch.empty_like(x)
     of_scalar[(triton.cdiv(x.numel(), 32),)](x, s, g, y, x.numel(), g.numel(), BLOCK=32)
+    return y
+
+
+@triton.jit
+def of_scalar_alone(x_ptr, s_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    """The scale of all alone: one kernel."""
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)
+    tl.store(y_ptr + offs, x * tl.load(s_ptr), mask=offs < n)
+
+
+def run_of_scalar_alone(x, s):
+    y = torch.empty_like(x)
+    of_scalar_alone[(triton.cdiv(x.numel(), 32),)](x, s, y, x.numel(), BLOCK=32)
     return y
 
 

@@ -325,8 +325,20 @@ void apply_other(Fix *fix) {
     fix_title(fix, "Add `other=%s`", value);
 }
 
+/// Whether the load is also told to lack its mask: what was forgotten is the mask then, and `other` goes with it.
+static bool lacks_mask(const Fix *fix) {
+    for (LIST_EACH(int, i, fix->snapshot->diagnostics.list)) {
+        const Diagnostic *said = &fix->snapshot->diagnostics.list.items[i];
+        if (said->id == DIAGNOSTIC_UNMASKED_LOAD && said->range.source == fix->range.source &&
+            said->range.start == fix->range.start && said->range.end == fix->range.end)
+            return true;
+    }
+    return false;
+}
+
 void apply_drop_other(Fix *fix) {
     SyntaxNode call = fix_call(fix, fix->range);
+    if (lacks_mask(fix)) return;
     SyntaxNode other = node_is_null(call) ? call : call_argument(fix, call, "other", 2);
     if (!node_is_null(other)) call_remove_argument(fix, other);
 }

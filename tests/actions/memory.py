@@ -152,3 +152,10 @@ def launch_long_rows(device):
     x = torch.empty((70000, 40000), device=device)
     long_rows_kernel[(70000,)](x, torch.empty_like(x), x.stride(0), 40000, BLOCK=65536)
     two_strides_kernel[(70000,)](x, torch.empty_like(x), 40000, x.stride(0), 40000, BLOCK=65536)
+
+
+@triton.jit
+def other_without_its_mask_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    lanes = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + lanes, other=0.0)
+    tl.store(y_ptr + lanes, x, mask=lanes < n)

@@ -41,6 +41,17 @@ void diagnostic_relate(Diagnostics *sink, Diagnostic *diagnostic, Range range,
     diagnostic->related_count = count + 1;
 }
 
+const char *diagnostic_page(Arena *arena, const DiagnosticRow *row) {
+    static const char fence[] = "```python\n", between[] = "```\n\n```python\n";
+    const char *page = row->page, *first = NULL, *end = strstr(page, between);
+    for (const char *at = strstr(page, fence); end && at && at < end; at = strstr(at + 1, fence))
+        first = at;
+    if (!first) return page;
+    const char *second = end + strlen(between) - strlen(fence);
+    return arena_printf(arena, "%.*sReported:\n\n%.*sMended:\n\n%s", (int)(first - page), page,
+                        (int)(second - first), first, second);
+}
+
 /// The name that is written now in the place of one from before; others as they are.
 static Str present_name(Str name) {
     static const struct {

@@ -52,6 +52,9 @@ typedef struct Diagnostics {
 Diagnostic *diagnose(Diagnostics *sink, DiagnosticId id, Range range, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void diagnostic_relate(Diagnostics *sink, Diagnostic *diagnostic, Range range, const char *message);
+/// The page of a row, with a word before each of its two examples: what is reported, and the same mended. Allocated in the arena where
+/// there are two.
+const char *diagnostic_page(Arena *arena, const DiagnosticRow *row);
 /// The row named `name`, or that was (diagnostics_former.def); NULL where there is none.
 const DiagnosticRow *diagnostic_find(Str name);
 /// Whether somebody who writes `name` means the row: by its name, by one that it had before, or by its family.

@@ -175,7 +175,7 @@ const char *completion_documentation(Arena *arena, const char *key) {
     } else if (str_is(kind, "diagnostic")) {
         const DiagnosticRow *row = diagnostic_find(str_from(rest));
         if (!row) return NULL;
-        buffer_printf(&out, "**%s**\n\n%s", row->title, row->page);
+        buffer_printf(&out, "**%s**\n\n%s", row->title, diagnostic_page(arena, row));
     } else if (str_is(kind, "text")) {
         buffer_puts(&out, rest);
     } else if (str_is(kind, "docstring")) {

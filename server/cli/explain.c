@@ -11,7 +11,8 @@ static const char *explain_diagnostic(Arena *arena, const DiagnosticRow *row) {
     return arena_printf(
         arena,
         "# %s\n\n%s\n\n*%s, family %s; silence it on a line with `# tad: ignore[%s]`*\n\n%s\n",
-        row->name, row->title, severity_name(row->severity), row->family, row->name, row->page);
+        row->name, row->title, severity_name(row->severity), row->family, row->name,
+        diagnostic_page(arena, row));
 }
 
 static void put_gradient(Buffer *out, const OpRow *row) {

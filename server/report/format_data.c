@@ -152,8 +152,9 @@ static Json *sarif_rule(Arena *arena, const DiagnosticRow *row) {
          *help = json_object(arena);
     json_set_string(rule, "id", row->name);
     json_set(rule, "shortDescription", text_json(arena, row->title));
-    json_set_string(help, "text", row->page);
-    json_set_string(help, "markdown", row->page);
+    const char *page = diagnostic_page(arena, row);
+    json_set_string(help, "text", page);
+    json_set_string(help, "markdown", page);
     json_set(rule, "help", help);
     json_set_string(configuration, "level", sarif_level(row->severity));
     json_set(rule, "defaultConfiguration", configuration);

@@ -5,6 +5,7 @@
 
 #include "analysis/checks/check_arguments.h"
 #include "analysis/checks/check_instances.h"
+#include "analysis/host/launch_bind.h"
 #include "analysis/ir/loops.h"
 #include "analysis/module/module_scope.h"
 #include "analysis/syntax/syntax_nodes.h"
@@ -213,23 +214,29 @@ static void read_items(InstanceReading *reading, Str text, TunedValues *line) {
 static void add_instance(InstanceReading *reading, const LaunchSite *site,
                          const TunedValues *configuration);
 
-/// What `# tad: ...` and `# tad time: ...` say.
-static void add_comment(InstanceReading *reading) {
-    Str comment = reading->kernel->comment;
-    const char *end = comment.data + comment.size;
-    for (const char *at = comment.data; at < end;) {
-        const char *next = memchr(at, '\n', (size_t)(end - at));
-        if (!next) next = end;
-        Str text = {at, (size_t)(next - at)};
-        at = next + 1;
-        size_t skip = 0;
+/// The next `# tad: ...` or `# tad time: ...` of a comment, which goes on behind it: what stands behind the colon.
+static bool next_line(Str *comment, Str *words) {
+    while (comment->size) {
+        const char *end = memchr(comment->data, '\n', comment->size);
+        Str text = {comment->data, end ? (size_t)(end - comment->data) : comment->size};
+        size_t taken = text.size + (end != NULL), skip = 0;
+        *comment = (Str){comment->data + taken, comment->size - taken};
         while (skip < text.size && (text.data[skip] == '#' || text.data[skip] == ' ')) skip++;
-        Str words = {text.data + skip, text.size - skip};
-        if (!str_starts(words, "tad:") && !str_starts(words, "tad time:")) continue;
-        while (*words.data != ':') words = (Str){words.data + 1, words.size - 1};
+        *words = (Str){text.data + skip, text.size - skip};
+        if (!str_starts(*words, "tad:") && !str_starts(*words, "tad time:")) continue;
+        while (*words->data != ':') *words = (Str){words->data + 1, words->size - 1};
+        *words = (Str){words->data + 1, words->size - 1};
+        return true;
+    }
+    return false;
+}
+
+static void add_comment(InstanceReading *reading) {
+    Str comment = reading->kernel->comment, words;
+    while (next_line(&comment, &words)) {
         TunedValues *line = ARENA_NEW(reading->check->arena, TunedValues);
         *line = values_new(reading, "with the numbers of `# tad`");
-        read_items(reading, (Str){words.data + 1, words.size - 1}, line);
+        read_items(reading, words, line);
         add_instance(reading, NULL, line);
     }
 }
@@ -382,10 +389,64 @@ static void tell_blocks(Check *check, const Instance *instance) {
     }
 }
 
+/* ---- names of a comment ---- */
+
+/// How often the name stands in the text as a word of its own.
+static int times_in(Str text, Str name) {
+    int times = 0;
+    for (size_t at = 0; at + name.size <= text.size; at++) {
+        size_t end = at + name.size;
+        times += memcmp(text.data + at, name.data, name.size) == 0 &&
+                 (at == 0 || !byte_is_word(text.data[at - 1])) &&
+                 (end == text.size || !byte_is_word(text.data[end]));
+    }
+    return times;
+}
+
+/// A parameter that the line does not name, of almost this name; NULL where there is none.
+static const ParameterDefinition *meant_by(const FunctionDefinition *kernel, Str line, Str name) {
+    enum { SHORTEST = 3, MOST_WRONG = 2 };
+    for (int p = 0; p < kernel->parameter_count && name.size >= SHORTEST; p++) {
+        const ParameterDefinition *parameter = &kernel->parameters[p];
+        if (parameter->name.size >= SHORTEST && !times_in(line, parameter->name) &&
+            str_distance(parameter->name, name) <= MOST_WRONG)
+            return parameter;
+    }
+    return NULL;
+}
+
+/// `BLOK=64`: a name that is no parameter and that nothing in the line uses. Without it the parameter is guessed, and nobody knows.
+static void check_names(Check *check, Str line) {
+    const FunctionDefinition *kernel = check->kernel->definition;
+    const Source *source = kernel->module->source;
+    for (size_t at = 0, start; at < line.size; at++) {
+        if (!byte_is_word(line.data[at])) continue;
+        start = at;
+        while (at < line.size && byte_is_word(line.data[at])) at++;
+        Str name = {line.data + start, at - start};
+        bool is_item = at < line.size && line.data[at] == '=';
+        const ParameterDefinition *meant = is_item && definition_parameter(kernel, name) < 0 &&
+                                                   !launch_option_is_known(name) &&
+                                                   times_in(line, name) == 1
+                                               ? meant_by(kernel, line, name)
+                                               : NULL;
+        if (!meant || name.data < source->text.data ||
+            name.data >= source->text.data + source->text.size)
+            continue;
+        uint32_t first = (uint32_t)(name.data - source->text.data);
+        check_report_at(check, DIAGNOSTIC_LAUNCH_UNKNOWN_KEYWORD,
+                        (Range){source, first, first + (uint32_t)name.size},
+                        "%.*s has no parameter %.*s: did you mean %.*s?", STR_ARGS(kernel->name),
+                        STR_ARGS(name), STR_ARGS(meant->name));
+    }
+}
+
 /// What a tuner leaves out by itself is no mistake.
 void check_given_numbers(Check *check) {
     enum { MOST_ASSERTED = 8 };  // instances that are lowered for their assertions
     if (!check->is_entry) return;
+    Str comment = check->kernel->definition->comment, line;
+    while (next_line(&comment, &line)) check_names(check, line);
     Instances instances = instances_find(check);
     bool asserts = has_assertions(check);
     for (int i = 0, lowered = 0; i < instances.count; i++) {

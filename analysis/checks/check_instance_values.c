@@ -453,6 +453,8 @@ void check_given_numbers(Check *check) {
         const Instance *instance = &instances.items[i];
         if (is_comment(instance)) tell_blocks(check, instance);
         bool is_tuned = instance->configuration && !instance->configuration->place;
+        if (instance->launch && check->skips_trials)
+            continue;  // said once somebody has time to look
         if (!asserts || is_tuned || lowered++ >= MOST_ASSERTED) continue;
         const Op *failed = instance_failed_assertion(check, instance);
         if (failed) tell_assertion(check, instance, failed);

@@ -200,6 +200,18 @@ static int only_axis(const MaskPart *part) {
     return axis;
 }
 
+/// `i < m` of `i[:, None] < m`, for an access along one axis alone. NULL where it has no such axes.
+static const char *without_axes(const Fix *fix, SyntaxNode comparison, int own_rank) {
+    const char *text = fix_text(fix, comparison);
+    for (int axis = 0; axis < own_rank; axis++) {
+        const char *axes = axes_text(fix, own_rank, axis), *found = strstr(text, axes);
+        if (found)
+            return arena_printf(fix->arena, "%.*s%s", (int)(found - text), text,
+                                found + strlen(axes));
+    }
+    return NULL;
+}
+
 /// The comparison with its index on the axis that is wanted. NULL where its text cannot be had.
 static const char *part_text(const Fix *fix, const MaskPart *part, int rank) {
     const Op *op = part->value->op;
@@ -208,7 +220,9 @@ static const char *part_text(const Fix *fix, const MaskPart *part, int rank) {
     int axis = only_axis(part), own_rank = part->value->type.rank;
     if (node_is_null(comparison)) return NULL;
     if (own_rank == 1 && axis < rank) {
-        const char *axes = axes_text(fix, rank, axis), *name = part->value->name;
+        // a name that only stands below the access is no name there
+        bool is_above = range.start < fix->range.start;
+        const char *axes = axes_text(fix, rank, axis), *name = is_above ? part->value->name : NULL;
         if (name || rank == 1)
             return arena_printf(fix->arena, "%s%s", name ? name : fix_text(fix, comparison), axes);
         SyntaxNode left = node_child(comparison, 0);
@@ -218,6 +232,7 @@ static const char *part_text(const Fix *fix, const MaskPart *part, int rank) {
         return arena_printf(fix->arena, "%s%s%.*s", fix_text(fix, left), axes,
                             (int)(whole.end - index.end), fix->source->text.data + index.end);
     }
+    if (rank == 1 && own_rank > 1) return without_axes(fix, comparison, own_rank);
     if (own_rank != rank) return NULL;
     // It may stand with its index on another axis.
     const char *text = fix_text(fix, comparison), *wanted = axes_text(fix, rank, axis);

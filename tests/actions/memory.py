@@ -159,3 +159,22 @@ def other_without_its_mask_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     lanes = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + lanes, other=0.0)
     tl.store(y_ptr + lanes, x, mask=lanes < n)
+
+
+@triton.jit
+def mask_named_below_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    lanes = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + lanes)
+    keep = lanes < n
+    tl.store(y_ptr + lanes, x, mask=keep)
+
+
+@triton.jit
+def scale_of_rows_kernel(x_ptr, s_ptr, y_ptr, m, n, stride, M: tl.constexpr, N: tl.constexpr):
+    """One axis of the tile's mask: the scale lies along the rows alone."""
+    rows = tl.program_id(0) * M + tl.arange(0, M)
+    columns = tl.arange(0, N)
+    at = rows[:, None] * stride + columns[None, :]
+    scale = tl.load(s_ptr + rows)
+    x = tl.load(x_ptr + at, mask=(rows[:, None] < m) & (columns[None, :] < n), other=0.0)
+    tl.store(y_ptr + at, x * scale[:, None], mask=(rows[:, None] < m) & (columns[None, :] < n))

@@ -266,11 +266,36 @@ static void shift_invariant_loop(const Gauges *gauges, const Op *loop) {
     }
 }
 
+typedef struct ShiftUses {
+    const Value *value;
+    bool is_subtracted, is_carried;
+} ShiftUses;
+
+static bool visit_shift_use(void *context, Op *op) {
+    ShiftUses *uses = context;
+    for (int i = 0; i < op->operand_count; i++) {
+        if (op->operands[i] != uses->value) continue;
+        uses->is_subtracted |= op->code == OP_SUB && i == 1;
+        uses->is_carried |= op->code == OP_YIELD;
+    }
+    return true;
+}
+
+/// Whether others are taken relative to the larger of some values, `exp(x - m)` with `m = maximum(x, y)`; what a loop carries is looked at with
+/// the loop.
+static bool others_are_relative_to(const Op *maximum) {
+    ShiftUses uses = {.value = maximum->results[0]};
+    region_walk(maximum->parent, visit_shift_use, &uses);
+    return uses.is_subtracted && !uses.is_carried;
+}
+
 static bool visit_gauge(void *context, Op *op) {
     Gauges *gauges = context;
     Differentiation *state = gauges->state;
     if (op->code == OP_FOR || op->code == OP_STATIC_FOR) shift_invariant_loop(gauges, op);
-    if (op->code == OP_MAX && op->result_count == 1 && value_is_active(state, op->results[0])) {
+    bool is_largest = (op->code == OP_MAX && op->result_count == 1) ||
+                      (op->code == OP_MAXIMUM && others_are_relative_to(op));
+    if (is_largest && value_is_active(state, op->results[0])) {
         Map seeds = map_new(state->arena);
         map_set_pointer(&seeds, op->results[0], (void *)1);
         if (shift_invariant_try(gauges, &seeds, NULL))

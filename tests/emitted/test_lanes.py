@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.emitted.plan import ROOT, tad
 
 FILE = ROOT / "tests" / "emitted" / "kernels" / "gauges.py"
@@ -28,6 +30,20 @@ def test_only_maxima_that_count_go_to_a_tape() -> None:
         assert found[name] == "proved", name
         body = text.split(f"def {name}_backward(")[1].split("\nclass ")[0]
         assert ("_tape" in body) == is_taped, name
+
+
+# Whether the gradient of the larger one is chosen by comparisons.
+CHOSEN = {"larger_of_three": False, "merged_parts": False, "larger_that_is_seen": True}
+
+
+@pytest.mark.parametrize(("kernel", "is_chosen"), CHOSEN.items())
+def test_no_gradient_flows_through_the_larger_of_values_that_all_are_relative_to(
+    kernel: str, is_chosen: bool
+) -> None:
+    run = tad("--backward", f"{FILE}:{kernel}")
+    assert run.returncode == 0, run.stderr
+    body = run.stdout.split(f"def {kernel}_backward(")[1].split("\nclass ")[0]
+    assert ("tl.where(" in body) == is_chosen, body
 
 
 # What a person would write for a logarithm of a softmax whose lanes have a maximum and a sum each.

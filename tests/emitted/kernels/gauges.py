@@ -207,3 +207,41 @@ def lanes_that_fall(x, y, n, BLOCK: tl.constexpr):
         top = lower
     of_all = tl.min(top)
     tl.store(y + row, of_all - tl.log(tl.sum(total * tl.exp(of_all - top))))
+
+
+# tad: n=37, x=f32[n], y=f32[n], z=f32[n], o=f32[n], B=16, grid=(3,)
+@triton.jit
+def larger_of_three(x, y, z, o, n, B: tl.constexpr):
+    """The log-sum-exp of three: no gradient flows through the largest of them."""
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    a = tl.load(x + i, mask=i < n, other=0.0)
+    b = tl.load(y + i, mask=i < n, other=0.0)
+    c = tl.load(z + i, mask=i < n, other=0.0)
+    top = tl.maximum(tl.maximum(a, b), c)
+    total = tl.exp(a - top) + tl.exp(b - top) + tl.exp(c - top)
+    tl.store(o + i, top + tl.log(total), mask=i < n)
+
+
+# tad: n=37, d=5, p=f32[n, d], q=f32[n, d], lp=f32[n], lq=f32[n], o=f32[n, d], D=8, grid=(n,)
+@triton.jit
+def merged_parts(p, q, lp, lq, o, d, D: tl.constexpr):
+    """Two parts of an attention by their log-sum-exps."""
+    row = tl.program_id(0)
+    j = tl.arange(0, D)
+    one, two = tl.load(lp + row), tl.load(lq + row)
+    top = tl.maximum(one, two)
+    w, v = tl.exp(one - top), tl.exp(two - top)
+    a = tl.load(p + row * d + j, mask=j < d, other=0.0)
+    b = tl.load(q + row * d + j, mask=j < d, other=0.0)
+    tl.store(o + row * d + j, (a * w + b * v) / (w + v), mask=j < d)
+
+
+# tad: n=37, x=f32[n], y=f32[n], o=f32[n], B=16, grid=(3,)
+@triton.jit
+def larger_that_is_seen(x, y, o, n, B: tl.constexpr):
+    """What is stored is relative to the larger one, and nothing is added again."""
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    a = tl.load(x + i, mask=i < n, other=0.0)
+    b = tl.load(y + i, mask=i < n, other=0.0)
+    top = tl.maximum(a, b)
+    tl.store(o + i, tl.exp(a - top) + tl.exp(b - top), mask=i < n)

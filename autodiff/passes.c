@@ -64,6 +64,7 @@
 #include "autodiff/sweep/adjoint.h"
 #include "autodiff/sweep/extremes.h"
 #include "autodiff/sweep/strip.h"
+#include "autodiff/tape/loaded_states.h"
 #include "autodiff/tape/memory.h"
 #include "autodiff/tape/replay.h"
 #include "autodiff/tape/saved.h"
@@ -228,6 +229,11 @@ static void pass_normalized(Differentiation *state) {
 static void pass_kept_sums(Differentiation *state) {
     Map ours = statements_own(state);
     kept_sums_load(state, &ours);
+}
+
+static void pass_stored_states(Differentiation *state) {
+    Map ours = statements_own(state);
+    stored_states_take(state, &ours);
 }
 
 static void pass_strip(Differentiation *state) {

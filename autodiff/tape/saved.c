@@ -307,7 +307,8 @@ static bool visit_joint(void *context, Op *op) {
     bool *is_by_lane = context, has_tile = false;
     for (int i = 0; i < op->operand_count; i++)
         has_tile |= op->operands[i] && op->operands[i]->type.rank > 0;
-    *is_by_lane = !has_tile || op_is_by_element(op) || op->code == OP_TILE_INDEX ||
+    bool hands_on = op_is_loop(op->code) || op->code == OP_IF || op->code == OP_YIELD;
+    *is_by_lane = !has_tile || hands_on || op_is_by_element(op) || op->code == OP_TILE_INDEX ||
                   op->code == OP_LOAD || op->code == OP_STORE;
     return *is_by_lane;
 }
@@ -325,6 +326,16 @@ static Value *mask_of_choice(const Differentiation *state, const Op *store, cons
     for (int i = 0; fits && i < value->type.rank; i++)
         fits = poly_equal(common.mask->type.dims[i], value->type.dims[i]);
     return fits ? common.mask : NULL;
+}
+
+bool stored_lanes_are_all(const Differentiation *state, const Op *store, const Map *ours) {
+    bool is_by_lane = true;
+    const Value *mask = access_mask(store);
+    CommonMask common = {.ours = ours, .own = store, .is_common = true};
+    region_walk(state->primal->body, visit_joint, &is_by_lane);
+    if (!is_by_lane || !mask) return is_by_lane;
+    region_walk(state->backward->body, visit_mask, &common);
+    return common.is_common && (!common.mask || common.mask == mask);
 }
 
 static void load_instead(Differentiation *state, Op *store, Value *value, Value *mask) {

@@ -12,6 +12,9 @@ void saved_values_load(Differentiation *state, const Map *ours);
 /// (unless `is_single`) of the type of an input, and nothing else is known to touch it.
 bool stored_value_stays(const Differentiation *state, const Op *store, const Value *value,
                         bool is_single);
+/// Whether each lane of the forward is computed by itself, and `store` leaves out none that another store of it has (`ours`: as for
+/// saved_values_load): what lanes that it leaves out have is seen by nobody.
+bool stored_lanes_are_all(const Differentiation *state, const Op *store, const Map *ours);
 /// Whether what `store`, of the forward, writes to is new memory in every launch, to which the launcher does nothing more: autograd
 /// raises an error where what a backward reads was changed in place.
 bool stored_tensor_is_left(const Differentiation *state, const Op *store);

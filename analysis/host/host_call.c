@@ -377,20 +377,28 @@ static const HostValue *zip_call(Host *host, const HostCall *call, bool enumerat
     int shortest = 1 << 20, count = call->count;
     if (count > ZIP_MOST_SEQUENCES && !enumerate)
         return host_unknown(host, "a zip of many sequences");
+    bool is_bounded = false;
     for (int c = 0; c < count; c++) {
         int length = 0;
-        if (!host_items(host, call->items[c], &columns[c], &length))
-            return host_unknown(host, "a sequence that is not understood");
-        if (length < shortest) shortest = length;
+        columns[c] = NULL;
+        bool is_open = call->items[c]->kind == HOST_INPUT && !enumerate &&
+                       call->items[c]->input->kind != INPUT_TENSOR;
+        bool is_known = host_items(host, call->items[c], &columns[c], &length);
+        if (!is_known && !is_open) return host_unknown(host, "a sequence that is not understood");
+        if (is_known && length < shortest) shortest = length;
+        is_bounded = is_bounded || is_known;
         if (enumerate) count = 1;
     }
+    // What the launcher is given is as long as the others, where one of them is known.
+    if (count > 0 && !is_bounded) return host_unknown(host, "a sequence that is not understood");
     if (count == 0) return host_sequence(host, NULL, 0);
     const HostValue **rows = ARENA_ARRAY(host->arena, const HostValue *, shortest + 1);
     for (int i = 0; i < shortest; i++) {
         const HostValue *cells[ZIP_MOST_SEQUENCES + 1];
         int cell_count = 0;
         if (enumerate) cells[cell_count++] = host_of_int(host, i);
-        for (int c = 0; c < count; c++) cells[cell_count++] = columns[c][i];
+        for (int c = 0; c < count; c++)
+            cells[cell_count++] = columns[c] ? columns[c][i] : host_item(host, call->items[c], i);
         rows[i] = host_sequence(host, cells, cell_count);
     }
     return host_sequence(host, rows, shortest);

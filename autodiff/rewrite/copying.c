@@ -62,8 +62,9 @@ bool op_stays_at_start(const Op *op) {
 /// The same expression at the builder's place, in terms of `values`. False where it is made of more than that.
 static bool copy_value(void *context, Value *value) {
     Copying *copying = context;
-    if (!value->op || map_has_pointer(copying->values, value) || op_stays_at_start(value->op))
-        return true;
+    if (!value->op || map_has_pointer(copying->values, value)) return true;
+    bool is_in_branch = value->op->parent->parent != NULL;  // a tuple of constexprs, say
+    if (op_stays_at_start(value->op) && !is_in_branch) return true;
     if (copying->place && value_is_before(value, copying->place)) return true;
     const Op *op = value->op;
     bool is_known =

@@ -87,6 +87,16 @@ TEST(sizes_that_are_left_over_are_positive) {
     }
 }
 
+TEST(a_zip_is_as_long_as_what_is_known_of_it) {
+    Case it = evaluate(PRELUDE "def run(x, y, window):\n"
+                               "    rows, cols = x.shape\n"
+                               "    kr, kc = (min(k, n) for k, n in zip(window, (rows, cols)))\n"
+                               "    kernel[(rows,)](x, y, kr, kc, BLOCK=16)\n");
+    CHECK_EQ_STR(text_of(&it, 2), "min(window[0], x.shape[0])");
+    CHECK_EQ_STR(text_of(&it, 3), "min(window[1], x.shape[1])");
+    done(it);
+}
+
 TEST(views_share_memory) {
     Case it = evaluate(PRELUDE "def run(a):\n"
                                "    b = a.reshape(-1, a.shape[-1]).transpose(0, 1)\n"

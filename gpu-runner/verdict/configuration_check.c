@@ -274,6 +274,32 @@ static void check_narrow(Gradcheck *check, PlanConfiguration *configuration, Pro
     }
 }
 
+/// A number of a second block that is made up may be none of a kernel's blocks: then it reads nothing but what it masks, and writes
+/// NaN, or reaches beyond. With the first block alone it is tried again.
+static void check_first_blocks(Gradcheck *check, PlanConfiguration *configuration, Problem *problem,
+                               CheckResult *result) {
+    bool is_beyond = result->status == CHECK_INVALID || result->cause == CHECK_CAUSE_NOT_FINITE;
+    PlanConfiguration other = configuration_copy(check->arena, configuration, 0);
+    bool has_marks = false;
+    for (int i = 0; i < other.argument_count; i++) {
+        Content *content = &other.arguments[i].content;
+        bool is_made_up = other.arguments[i].kind == ARGUMENT_POINTER &&
+                          content->kind == CONTENT_SMALL && content->has_mark &&
+                          content->mark == content->high;
+        if (is_made_up) content->has_mark = false;
+        has_marks = has_marks || is_made_up;
+    }
+    if (!is_beyond || !has_marks || !configuration->is_guess || configuration->is_extra) return;
+    Problem first;
+    Error error = NULL;
+    CheckResult again = check_ready(check, &other, &first, &error);
+    if (error || again.status == CHECK_INVALID || again.cause == CHECK_CAUSE_NOT_FINITE) return;
+    *problem = first;
+    problem->configuration = configuration;
+    *configuration = other;
+    *result = again;
+}
+
 /// Whether only gradients of tensors are wrong of whose rank the launcher says nothing, so that their rows may overlap.
 static bool is_of_guessed_ranks(const PlanConfiguration *configuration, const CheckResult *result,
                                 int count) {
@@ -298,6 +324,7 @@ static void check_one(Gradcheck *check, PlanConfiguration *configuration) {
         verdict_lose(check, configuration, error, &result);
         return;
     }
+    check_first_blocks(check, configuration, &problem, &result);
     SpecRequest request = gradcheck_spec_request(check);
     const char *zero = result.status == CHECK_FAILED
                            ? spec_zero_stride(check->arena, &request, configuration)

@@ -23,6 +23,7 @@
 #include "autodiff/plan/tile_size.h"
 #include "autodiff/primal/active_outputs.h"
 #include "autodiff/primal/shared_tiles.h"
+#include "autodiff/primal/widths.h"
 #include "autodiff/products/cut_masks.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/same_gradients.h"
@@ -234,6 +235,7 @@ static bool derive_part(Arena *arena, const Kernel *kernel, const Function *forw
         return false;
     }
     if (!state.failed) joined_loops_assert(&state);
+    if (!state.failed) pointer_types_assert(&state);
     if (!state.failed) assert_assumptions(&state, forward);
     refuse_broken(&state);
     variant->is_joined = state.joins.any;

@@ -301,7 +301,7 @@ static Str key_of(Arena *arena, const Asked *asked) {
     for (LIST_EACH(int, i, asked->uses)) {
         const KernelUse *use = &asked->uses.items[i];
         buffer_printf(&key, "%d%c%c%d", use->kind, use->is_length ? 'l' : ' ',
-                      use->is_address ? 'a' : ' ', use->divisor);
+                      use->is_present ? 'a' : ' ', use->divisor);
         for (int k = 0; k < use->text_count; k++)
             buffer_printf(&key, "\"%.*s\"", STR_ARGS(use->texts[k]));
     }

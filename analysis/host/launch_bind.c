@@ -90,7 +90,7 @@ static const HostValue *settle(Host *host, int index, const HostValue *value) {
         const KernelUse use = use_of(host, index);
         choose_text(host, &use, value->input);
     }
-    if (value->kind == HOST_INPUT && value->input->is_optional && use_of(host, index).is_address)
+    if (value->kind == HOST_INPUT && value->input->is_optional && use_of(host, index).is_present)
         host_require(host, host_input_property(host, HOST_IS_NONE, value->input, 0), false,
                      HOST_WISH);
     bool sized = value->kind == HOST_SIZE ||

@@ -6,7 +6,7 @@
 typedef struct Seen {
     int index;    // of the parameter
     int divisor;  // the parameter that it is divided by, -1: none
-    bool as_flag, as_number, as_length, as_address;
+    bool as_flag, as_number, as_length, as_present;
     const Constant *compared;
     Str texts[LAUNCH_MOST_TEXTS];
     int text_count;
@@ -55,6 +55,19 @@ static bool makes_address(const Op *op, const Value *pointer) {
            !is_below_flag(op);
 }
 
+/// Nor does it take None for a number.
+static bool makes_number(const Op *op, const Value *number) {
+    switch (op->code) {
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_DIV:
+    case OP_FLOORDIV:
+    case OP_MOD: return number->type.kind == TYPE_NUMBER && !is_below_flag(op);
+    default: return false;
+    }
+}
+
 static Seen *seen_parameter(const Map *parameters, const Value *value) {
     while (value && value->op && value->op->code == OP_CAST) value = value->op->operands[0];
     return value && !value->op ? map_get_pointer(parameters, value) : NULL;
@@ -93,7 +106,8 @@ static bool visit_op(void *context, Op *op) {
         Seen *seen = operand && !operand->op ? map_get_pointer(parameters, operand) : NULL;
         if (!seen) continue;
         see(seen, op, i);
-        seen->as_address = seen->as_address || makes_address(op, operand);
+        seen->as_present =
+            seen->as_present || makes_address(op, operand) || makes_number(op, operand);
     }
     return true;
 }
@@ -124,7 +138,7 @@ KernelUses parameter_uses(Arena *arena, const Function *function) {
     region_walk(function->body, visit_op, &parameters);
     for (int i = 0; i < function->parameter_count; i++) {
         KernelUse use = {kind_of(&function->parameters[i], &seen[i]), seen[i].as_length,
-                         seen[i].divisor, seen[i].as_address, .text_count = seen[i].text_count};
+                         seen[i].divisor, seen[i].as_present, .text_count = seen[i].text_count};
         memcpy(use.texts, seen[i].texts, sizeof use.texts);
         LIST_PUSH(arena, &uses, use);
     }

@@ -33,7 +33,7 @@ typedef struct KernelUse {
     HostInputKind kind;  // that an undecided value has to have
     bool is_length;      // a range of the kernel is as long as it, and so it is a power of two
     int divisor;         // of `channels // groups`: the other parameter; else -1
-    bool is_address;     // an address is made of it whatever the flags are: it is no None
+    bool is_present;  // an address or a number is made of it whatever the flags are: it is no None
     Str texts[LAUNCH_MOST_TEXTS];  // that the kernel compares it with
     int text_count;
 } KernelUse;

@@ -392,3 +392,19 @@ void launch_note_tensors(Arena *arena, const Module *module, const LaunchSite *s
         if (launch_tensor(arena, module, site, p).text) parameter->comes_from_tensor = true;
     }
 }
+
+static bool passes_tensor(const HostLaunch *launch, int parameter) {
+    const HostValue *value =
+        parameter < launch->argument_count ? launch->arguments[parameter].value : NULL;
+    if (!value) return false;
+    return value->kind == HOST_TENSOR ||
+           (value->kind == HOST_INPUT && value->input->kind == INPUT_TENSOR);
+}
+
+bool launches_pass_tensors(Arena *arena, const Function *function, int parameter) {
+    if (!function->definition) return false;
+    HostLaunches launches = host_launches(arena, function->definition, function);
+    for (LIST_EACH(int, i, launches))
+        if (!passes_tensor(launches.items[i], parameter)) return false;
+    return launches.count > 0;
+}

@@ -31,5 +31,7 @@ SyntaxNode launch_argument_node(const Module *module, const LaunchSite *site, in
 /// Sets `comes_from_tensor` of the kernel's scalars.
 void launch_note_tensors(Arena *arena, const Module *module, const LaunchSite *site,
                          Function *function);
+/// Whether there are launches in the file, and each passes a tensor for the parameter.
+bool launches_pass_tensors(Arena *arena, const Function *function, int parameter);
 
 #endif

@@ -3,6 +3,8 @@
 
 #include "analysis/build/build.h"
 #include "analysis/build/infer.h"
+#include "analysis/launches/launch_tensors.h"
+#include "autodiff/rewrite/rewrite.h"
 
 typedef struct SavedType {
     Value *value;
@@ -375,4 +377,58 @@ void widths_settle(Differentiation *state) {
         walk_function(state, state->backward, state->widths.doubles.items[i], true, &needed);
     CastSearch search = {state->backward, &needed};
     region_walk(state->backward->body, visit_idle_cast, &search);
+}
+
+/* ---- what a kernel takes a pointer for ---- */
+
+/// The pointers that all readers of a parameter cast it to; DTYPE_UNKNOWN where they do something else with it.
+static DTypeCode cast_type(const OpList *readers) {
+    DTypeCode found = DTYPE_UNKNOWN;
+    for (LIST_EACH(int, i, *readers)) {
+        const Op *op = readers->items[i];
+        if (op->code != OP_CAST || op->results[0]->type.kind != TYPE_POINTER) return DTYPE_UNKNOWN;
+        DTypeCode own = op->results[0]->type.element.code;
+        bool is_other = found != DTYPE_UNKNOWN && own != found;
+        if (is_other || !dtype_is_float(dtype_of(own))) return DTYPE_UNKNOWN;
+        found = own;
+    }
+    return found;
+}
+
+void pointer_types_settle(Differentiation *state) {
+    Function *primal = state->primal;
+    Map readers = function_readers(state->arena, primal);
+    for (int p = 0; p < primal->parameter_count; p++) {
+        Value *pointer = primal->parameters[p].value;
+        bool is_open = pointer->type.kind == TYPE_POINTER && pointer->type.rank == 0 &&
+                       pointer->type.element.code == DTYPE_OF_PARAMETER;
+        const OpList *list = value_readers(&readers, pointer);
+        DTypeCode type = is_open ? cast_type(list) : DTYPE_UNKNOWN;
+        if (type == DTYPE_UNKNOWN || !launches_pass_tensors(state->arena, primal, p)) continue;
+        OpenPointer open = {pointer->type.element, dtype_of(type)};
+        LIST_PUSH(state->arena, &state->widths.taken, open);
+        pointer->type.element = dtype_of(type);
+        for (LIST_EACH(int, i, *list)) {
+            Op *cast = list->items[i];
+            region_replace_uses(primal->body, cast->results[0], pointer);
+            op_remove(cast);
+        }
+    }
+}
+
+void pointer_types_assert(Differentiation *state) {
+    Function *function = state->backward;
+    Builder b = {.function = function, .region = function->body, .before = function->body->first};
+    for (LIST_EACH(int, i, state->widths.taken)) {
+        const OpenPointer *open = &state->widths.taken.items[i];
+        Value *asked =
+            build_binary(&b, OP_EQ, build_dtype(&b, open->own), build_dtype(&b, open->taken));
+        if (!asked->op) continue;
+        b.before = asked->op->next;
+        const char *message =
+            arena_printf(function->arena, "this backward is for tensors of %s alone",
+                         dtype_name(open->taken.code));
+        Value *operands[] = {asked, build_string(&b, message)};
+        op_append(&b, OP_STATIC_ASSERT, operands, 2, 0);
+    }
 }

@@ -10,4 +10,10 @@ void widths_note(Differentiation *state);
 /// type of several. Drops casts to float32 that change nothing. The last of the rewrites.
 void widths_settle(Differentiation *state);
 
+/// Gives a pointer parameter of which no launch says the element type, and of which every use is a cast to pointers to one float
+/// type, that type. Leaves out the casts. Where no launch passes a tensor it may be a number, and stays.
+void pointer_types_settle(Differentiation *state);
+/// The backward is for tensors of these types alone: it does not compile for others.
+void pointer_types_assert(Differentiation *state);
+
 #endif

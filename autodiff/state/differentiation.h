@@ -177,10 +177,16 @@ typedef struct StoreState {
     Map ends_unknown;  // parameters of the primal: masks end their rows by something that is not understood (a length in memory) -> RowEnds
 } StoreState;
 
+/// A pointer of any element type that the kernel takes for one to `taken` (widths.h).
+typedef struct OpenPointer {
+    DType own, taken;
+} OpenPointer;
+
 /// Which pointers may be to float64 (widths.h).
 typedef struct WidthState {
     LIST(const bool *) doubles;  // choices of parameters that may be to float64 together (widths.h)
     int double_count;            // how many parameters each is about
+    LIST(OpenPointer) taken;
 } WidthState;
 
 /// Adjoints and the statements that add to gradients (adjoint.h).

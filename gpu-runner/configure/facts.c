@@ -660,8 +660,8 @@ static void walk_op(FactWalk *walk, const Op *op) {
     for (int i = 0; i < op->result_count; i++) {
         ValueOrigin result = all;
         if (op->results[i]->type.kind == TYPE_NUMBER) result.pointer = 0;
-        if (op->code == OP_CAST && dtype_is_integer(op->results[i]->type.element))
-            result.is_float = false;
+        bool is_cast = op->code == OP_CAST || op->code == OP_BITCAST;
+        if (is_cast && dtype_is_integer(op->results[i]->type.element)) result.is_float = false;
         if (dtype_is_float(op->results[i]->type.element) &&
             op->results[i]->type.kind == TYPE_NUMBER)
             result.is_float = true;

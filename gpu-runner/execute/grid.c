@@ -8,6 +8,7 @@ enum {
     MOST_PROGRAMS = 24,      // tried along an axis
     IDLE_PROGRAMS = 8,       // in a row that add nothing: the rest will not, either
     UNLIMITED_PROGRAMS = 3,  // taken where each one adds something
+    SHARE_OF_SEARCH = 8,     // of the steps that are left: a check costs more than the search
 };
 
 static bool reads_num_programs(void *context, Op *op) {
@@ -105,6 +106,9 @@ Error grid_find(Arena *arena, const Problem *problem, PlanConfiguration *configu
     Arena *scratch = arena_new();
     Executor executor = executor_new(scratch, &probe);
     Error error = NULL;
+    Budget *budget = problem->budget;
+    const int64_t limit = budget->limit;
+    if (limit) budget->limit = budget->steps + (limit - budget->steps) / SHARE_OF_SEARCH;
     for (int axis = 0; axis < 3 && !error; axis++) {
         if (!used[axis] || counted[axis]) continue;
         int64_t useful = programs_along(&executor, axis, &error);
@@ -112,6 +116,7 @@ Error grid_find(Arena *arena, const Problem *problem, PlanConfiguration *configu
         if (useful == MOST_PROGRAMS) region_walk(problem->forward->body, visit_digit, &search);
         configuration->grid[axis] = useful == MOST_PROGRAMS ? search.most : useful > 0 ? useful : 1;
     }
+    budget->limit = limit;
     if (error) error = arena_strdup(arena, error);
     arena_free(scratch);
     configuration->grid_is_known = true;
@@ -119,12 +124,11 @@ Error grid_find(Arena *arena, const Problem *problem, PlanConfiguration *configu
 }
 
 Execution grid_run_corners(Executor *executor) {
-    enum { CORNERS = 8 };
     const int64_t *grid = executor->problem->configuration->grid;
     Execution run = execution_new(executor, NULL);
     Tile **tiles = execution_arguments(executor, &run, NULL);
     interp_begin(executor->interp, run.memory, executor->problem->forward, tiles, grid);
-    for (int corner = 0; corner < CORNERS && !run.error; corner++) {
+    for (int corner = 0; corner < GRID_CORNERS && !run.error; corner++) {
         int64_t program[3];
         for (int axis = 0; axis < 3; axis++)
             program[axis] = (corner >> axis) & 1 ? grid[axis] - 1 : 0;

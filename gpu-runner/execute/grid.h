@@ -8,7 +8,8 @@
 /// A sentence, in `arena`, where not even the first program runs.
 Error grid_find(Arena *arena, const Problem *problem, PlanConfiguration *configuration);
 
-/// Runs only the programs at the corners of the grid: enough to see how far each buffer reaches.
+enum { GRID_CORNERS = 8 };
+/// Runs only the programs at the corners of the grid, GRID_CORNERS of them: enough to see how far each buffer reaches.
 Execution grid_run_corners(Executor *executor);
 
 #endif

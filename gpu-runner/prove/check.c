@@ -683,13 +683,16 @@ static bool stays_the_same(Checker *checker) {
     return !fault;
 }
 
-/// The fewest runs of its forward that a check costs, with one input and with more. A made-up launch without so many steps is left.
-enum { LEAST_RUNS = 10, LEAST_RUNS_OF_SEVERAL = 16 };
+/// The fewest runs of its forward that a check costs, with one input and with more; each input is a run of its own besides
+/// RUNS_BESIDE. A made-up launch without so many steps is left.
+enum { LEAST_RUNS = 10, LEAST_RUNS_OF_SEVERAL = 16, RUNS_BESIDE = 9 };
 
 static Execution first_forward(Checker *checker) {
     Budget *budget = checker->problem->budget;
     const int64_t limit = budget->limit, before = budget->steps;
-    const int runs = checker->problem->input_count > 1 ? LEAST_RUNS_OF_SEVERAL : LEAST_RUNS;
+    const int inputs = checker->problem->input_count;
+    int runs = inputs > 1 ? LEAST_RUNS_OF_SEVERAL : LEAST_RUNS;
+    if (inputs + RUNS_BESIDE > runs) runs = inputs + RUNS_BESIDE;
     if (limit && checker->problem->configuration->is_guess)
         budget->limit = before + (limit - before) / runs;
     Execution forward = execution_forward(&checker->executor, NULL);

@@ -6,6 +6,7 @@
 #include "gpu-runner/configure/relations.h"
 #include "gpu-runner/configure/spec_guess.h"
 #include "gpu-runner/execute/derivative.h"
+#include "gpu-runner/execute/grid.h"
 #include "gpu-runner/execute/large.h"
 #include "gpu-runner/execute/stored.h"
 #include "gpu-runner/prove/certain.h"
@@ -13,6 +14,7 @@
 #include "gpu-runner/verdict/wide.h"
 
 static const double SHARE_OF_STEPS = 0.6;
+enum { COST_PARTS = 400 };   // of the steps that are left: one finds out what a configuration costs
 enum { ENOUGH_SPREAD = 2 };  // configurations that do not run and are tried with rows far apart
 
 /// A launcher's shapes are partly made up: what its allocations say may be wrong, too.
@@ -381,4 +383,36 @@ void configuration_check(Gradcheck *check, PlanConfiguration *configuration) {
         verdict_discard(check, configuration,
                         arena_printf(check->arena, "internal error: %s", guard.message));
     }
+}
+
+static int64_t corners_cost(Gradcheck *check, PlanConfiguration *configuration) {
+    Budget *budget = &check->budget;
+    ProblemReader reader = gradcheck_problem_reader(check);
+    Problem problem;
+    Error launch_error = NULL;
+    const int64_t most = (check->most_steps - budget->steps) / COST_PARTS;
+    budget->limit = budget->steps + most;
+    if (problem_read(&reader, configuration, &problem, &launch_error)) return 0;
+    const int64_t *grid = configuration->grid, before = budget->steps;
+    budget->limit = before + most;
+    Arena *scratch = arena_new();
+    Executor executor = executor_new(scratch, &problem);
+    Execution run = grid_run_corners(&executor);
+    bool is_known = !run.error || executor.interp->is_over_budget;
+    execution_free(&run);
+    arena_free(scratch);
+    // Where not even the corners end, they cost so much at least.
+    double each = (double)(budget->steps - before) / GRID_CORNERS;
+    double cost = each * (double)grid[0] * (double)grid[1] * (double)grid[2];
+    return is_known ? (int64_t)cost : 0;
+}
+
+int64_t configuration_cost(Gradcheck *check, const PlanConfiguration *configuration) {
+    PlanConfiguration other = configuration_copy(check->arena, configuration, 0);
+    int64_t cost = 0;
+    BugGuard guard;
+    if (!BUG_GUARD(&guard)) return cost;
+    cost = corners_cost(check, &other);
+    bug_guard_end(&guard);
+    return cost;
 }

@@ -16,7 +16,8 @@ static const double DEFAULT_SECONDS = 30;
 static const int64_t MOST_STEPS = 1000000000;
 enum { ENOUGH_DISCARDED = 2, ENOUGH_RAGGED = 3 };
 static const int64_t MOST_RULE_STEPS = 60000000;  // of all rules by hand, tried alone
-enum { RUNS_OF_A_CHECK = 25 };  // of the forward, what the backward takes included, about
+enum { RUNS_OF_A_CHECK = 25 };     // of the forward, what the backward takes included, about
+enum { RUNS_BESIDE_INPUTS = 12 };  // of these, with one input
 
 /// What the derivation took for one parameter; NULL: nothing.
 static const int *joined_parameters(const Gradcheck *check, const Json *names) {
@@ -141,10 +142,25 @@ static bool is_needed(void *context, const PlanConfiguration *configuration,
     return check->proved == 0 || covered_adds(check->covered, configuration, coverage);
 }
 
+/// Leaves out of those from `first` on what would take more steps than there are, as one did.
+static void leave_dear(Gradcheck *check, Configurations *candidates, int first) {
+    const int runs = check->input_count + RUNS_BESIDE_INPUTS, count = candidates->count;
+    candidates->count = first;
+    for (int i = first; i < count; i++) {
+        const PlanConfiguration one = candidates->items[i];
+        const int64_t rest = check->most_steps - check->budget.steps;
+        if (configuration_cost(check, &one) <= rest / runs)
+            candidates->items[candidates->count++] = one;
+        else
+            verdict_lose(check, &one, TOO_MANY_STEPS, &(CheckResult){.status = CHECK_UNPROVED});
+    }
+}
+
 /// In order; but where a launcher's first configurations do not run, its others, which will not either, come last.
 static void check_candidates(Gradcheck *check, Configurations *candidates,
                              ProgressCallback *progress, void *context) {
     bool *put_off = ARENA_ARRAY(check->arena, bool, candidates->count + 1);
+    bool are_dear_left = false;
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < candidates->count; i++) {
             PlanConfiguration *candidate = &candidates->items[i];
@@ -169,6 +185,9 @@ static void check_candidates(Gradcheck *check, Configurations *candidates,
                          candidates->count, "checking");
             configuration_check(check, candidate);
             check->is_widening = false;
+            bool is_short = check->budget.end == BUDGET_OUT_OF_STEPS && !check->checked;
+            if (is_short && !are_dear_left) leave_dear(check, candidates, i + 1);
+            are_dear_left = are_dear_left || is_short;
         }
     }
 }

@@ -182,7 +182,7 @@ void verdict_take(Gradcheck *check, const PlanConfiguration *configuration, cons
     check->is_settled = check->is_settled || result->cause == CHECK_CAUSE_LAUNCH;
     if (result->status == CHECK_UNPROVED && !check->is_settled &&
         check->budget.end == BUDGET_OUT_OF_STEPS) {
-        verdict_lose(check, configuration, "it takes more steps than a proof may", result);
+        verdict_lose(check, configuration, TOO_MANY_STEPS, result);
         return;
     }
     Json *json = configuration_json(check, configuration);

@@ -4,6 +4,9 @@
 
 #include "gpu-runner/verdict/gradcheck_run.h"
 
+/// Why a configuration is lost.
+#define TOO_MANY_STEPS "it takes more steps than a proof may"
+
 /// Notes that a configuration says nothing, and why.
 void verdict_discard(Gradcheck *check, const PlanConfiguration *configuration, const char *reason);
 /// The same, where what it would have shown counts: with more programs than are proved it leaves the proof open.

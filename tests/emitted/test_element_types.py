@@ -107,6 +107,21 @@ def test_answers_that_are_taken_for_granted(tmp_path: Path) -> None:
         compile_kernel(text, "scaled_backward", bytes_of_x, {"BLOCK": 16}, until="ttir")
 
 
+def test_a_pointer_that_is_taken_for_one_of_another_type(tmp_path: Path) -> None:
+    """Of a tensor that no launch shows: what it is taken for is derived, and other tensors do not compile."""
+    file = Path(__file__).parents[1] / "runner" / "unconfigured" / "pointer_types.py"
+    text = emitted(tmp_path, file.read_text(), "exponentials")
+    pointers = ("x_ptr", "y_ptr", "dy_ptr", "dx_ptr")
+    types = dict.fromkeys(pointers, "*fp32") | {"total": "fp32", "n": "i32"}
+    types |= {"dtotal_ptr": "*fp32"}
+    types = {name: kind for name, kind in types.items() if re.search(rf"\b{name}\b", text)}
+    compile_kernel(text, "exponentials_backward", types, {"BLOCK": 16}, until="ttir")
+    for name in ("x_ptr", "y_ptr"):
+        with pytest.raises(CompileFailure, match="for tensors of float32 alone"):
+            half = types | {name: "*fp16"}
+            compile_kernel(text, "exponentials_backward", half, {"BLOCK": 16}, until="ttir")
+
+
 @pytest.mark.parametrize(
     ("a_format", "b_format", "inputs"),
     [

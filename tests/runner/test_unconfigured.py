@@ -62,3 +62,22 @@ def test_quotients_of_sizes_are_lengths_of_ranges() -> None:
     runner.close()
     proved = {c["source"] for c in answer["configurations"] if c["status"] == "proved"}
     assert "launcher" in proved, answer["discarded"]
+
+
+def test_a_number_that_the_kernel_multiplies_by_is_given() -> None:
+    """`scale: float | None = None` of a launcher is a number where the kernel takes nothing else."""
+    file = Path(__file__).parent / "unconfigured" / "optional_numbers.py"
+    runner = Runner()
+    answer = runner.ask("gradcheck", derived(file)[1]["scaled"])
+    runner.close()
+    assert {c["source"] for c in answer["configurations"]} == {"launcher"}, answer["discarded"]
+
+
+def test_after_one_that_is_too_dear_others_that_are_too_are_left_out() -> None:
+    """No steps are spent on launches, one after the other, that are as dear."""
+    file = Path(__file__).parents[2] / "examples" / "layer_norm.py"
+    runner = Runner()
+    request = {**derived(file)[1]["layer_norm_kernel"], "max_steps": 5_000_000}
+    answer = runner.ask("gradcheck", request)
+    runner.close()
+    assert answer["status"] == "proved", answer["reason"]

@@ -660,8 +660,7 @@ TEST(axes_from_both_ends) {
 }
 
 TEST_MAIN(TEST_ROW(shapes_and_strides), TEST_ROW(a_zip_is_as_long_as_what_is_known_of_it),
-          TEST_ROW(views_share_memory),
-          TEST_ROW(sizes_that_are_left_over_are_positive),
+          TEST_ROW(views_share_memory), TEST_ROW(sizes_that_are_left_over_are_positive),
           TEST_ROW(calls_that_write_give_the_tensor_itself), TEST_ROW(grid_of_meta_parameters),
           TEST_ROW(lengths_of_the_kernels_own), TEST_ROW(texts_that_the_kernel_asks_for),
           TEST_ROW(padded_tensors_are_longer), TEST_ROW(sizes_that_only_count_programs),

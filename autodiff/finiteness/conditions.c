@@ -154,6 +154,7 @@ static bool is_void(const Value *value) {
 typedef struct Collection {
     const Differentiation *state;
     Conditions *conditions;
+    Conditions nans;       // tests for NaN
     Conditions upstreams;  // those of upstream loads
     Conditions branches;  // those of upstream loads and of choices within a branch, with the branch
 } Collection;
@@ -203,6 +204,49 @@ static void add_pairs(Collection *collection) {
     for (LIST_EACH(int, i, collection->branches))
         if (all->count < MOST_CONDITIONS)
             LIST_PUSH(collection->state->arena, all, collection->branches.items[i]);
+    for (LIST_EACH(int, i, collection->nans))
+        LIST_PUSH(collection->state->arena, all, collection->nans.items[i]);
+}
+
+bool is_test_of_finite(const Value *mask, const Value *value) {
+    const Op *test = mask->op;
+    return test && test->code == OP_LT && made_by(test->operands[0], OP_ABS) &&
+           test->operands[0]->op->operands[0] == value && is_number(test->operands[1], INFINITY);
+}
+
+/// Whether sums or maxima of several elements go into a value.
+static intptr_t joins_elements(ValueWalk *walk, const Value *value) {
+    const Op *op = value && !value->constant ? value->op : NULL;
+    if (!op) return value && value->region && value->region->parent;  // what a loop carries
+    bool is_reduced = op_rows[op->code].shape == SHAPE_REDUCED || op->code == OP_DOT;
+    if (is_reduced || op->region_count || op_rows[op->code].shape == SHAPE_SPECIAL) return true;
+    intptr_t found = 0;
+    for (int i = 0; i < op->operand_count && op->code != OP_LOAD && !found; i++)
+        found = walk_ask(walk, op->operands[i]);
+    return found;
+}
+
+/// `where(o == o, o, 0)`: a row of scores that is masked as a whole makes NaN of all that is summed with it, in elements that the test
+/// does not lie along. So all elements count as left out where it fails.
+static void add_tests_for_nan(Collection *collection, Value *mask, bool is_negated) {
+    Arena *arena = collection->state->arena;
+    Conditions masks = {0};
+    split_mask(&masks, arena, mask, is_negated);
+    for (LIST_EACH(int, i, masks)) {
+        Condition condition = masks.items[i];
+        ConditionPart *part = &condition.parts[0];
+        const Op *test = part->values.items[0]->op;
+        bool is_self = test && test->code == (part->is_negated ? OP_NE : OP_EQ) &&
+                       test->operands[0] == test->operands[1];
+        bool is_test = is_self || (test && test->code == OP_ISNAN && part->is_negated);
+        if (!is_test || !dtype_is_float(test->operands[0]->type.element) ||
+            !walk_from(test->operands[0], joins_elements, 0, NULL))
+            continue;
+        condition.reach = part->reach = REACH_ALL;
+        condition.is_of_nan = true;
+        condition.is_beyond = false;
+        LIST_PUSH(arena, &collection->nans, condition);
+    }
 }
 
 static bool visit_condition(void *context, Op *op) {
@@ -218,7 +262,10 @@ static bool visit_condition(void *context, Op *op) {
         if (is_upstream) add_branch(collection, op, access_mask(op), false);
     } else if (op->code == OP_WHERE && dtype_is_float(op->results[0]->type.element)) {
         for (int branch = 1; branch < 3; branch++) {
-            if (!is_void(op->operands[branch])) continue;
+            if (!is_void(op->operands[branch]) ||
+                is_test_of_finite(op->operands[0], op->operands[3 - branch]))
+                continue;
+            add_tests_for_nan(collection, op->operands[0], branch == 1);
             split_mask(collection->conditions, arena, op->operands[0], branch == 1);
             add_branch(collection, op, op->operands[0], branch == 1);
         }

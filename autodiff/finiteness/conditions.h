@@ -24,6 +24,8 @@ typedef struct Condition {
     int part_count;
     ConditionReach reach;
     bool is_beyond;  // it leaves out those with the larger index
+    bool
+        is_of_nan;  // it tells numbers from NaN: all that the tested value is made of may be none where it fails
 } Condition;
 
 typedef LIST(Condition) Conditions;
@@ -35,6 +37,8 @@ Conditions conditions_find(const Differentiation *state);
 bool condition_is(const ConditionPart *part, const Value *value, int *axis);
 /// Whether an op says of elements that both of its operands hold (`is_or`: that one does). A product of truths is one that both do.
 bool op_joins_truths(const Op *op, bool is_or);
+/// Whether `abs(x) < inf` of a value, as guards ask of what is NaN where the author dropped it.
+bool is_test_of_finite(const Value *mask, const Value *value);
 /// Whether a load reads an upstream gradient.
 bool load_is_upstream(const Differentiation *state, const Op *load);
 /// Whether a value has several elements along an axis, counted from the last.

@@ -104,6 +104,8 @@ static void follow_op(Finiteness *finiteness, const Op *op) {
             if (!is_assumed(finiteness, value, slot, &facts.slots[slot]))
                 facts.slots[slot] =
                     fact_narrowed(finiteness, value, slot, fact_of_op(finiteness, op, slot));
+            if (finiteness->condition->is_of_nan && value_is_truth(value))
+                facts.slots[slot].counts = false;  // a mask may leave out all there are
         }
         set_facts(finiteness, value, &facts);
     }

@@ -1,6 +1,7 @@
 // What each operation makes of the facts of its operands.
 #include <math.h>
 
+#include "analysis/ir/walk.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/finiteness/finiteness_parts.h"
 #include "autodiff/rewrite/algebra.h"
@@ -50,18 +51,71 @@ static bool reads_beyond(const Finiteness *finiteness, const Op *load, const Val
            !is_brought_back(load->operands[0], 0);
 }
 
+/// Whether a number that is compared may be below 0: sizes, ids and lanes are not, nor what is made of them without a difference; what is
+/// loaded may be.
+static intptr_t may_be_negative(ValueWalk *walk, const Value *value) {
+    enum { MOST = ELEMENTWISE_MOST_OPERANDS };
+    double number;
+    if (!value) return false;
+    if (value_is_number(value, &number)) return number < 0;
+    const Op *op = value->op;
+    if (!op || op->code == OP_ARANGE) return false;
+    if (op->code == OP_PROGRAM_ID || op->code == OP_NUM_PROGRAMS) return false;
+    if (op->code == OP_CAST || op_has(op->code, TRAIT_LAYOUT))
+        return walk_ask(walk, op->operands[0]);
+    if (!op_is_elementwise(op) || op->operand_count > MOST) return true;
+    Fact operands[MOST];
+    for (int i = 0; i < MOST; i++) operands[i] = (Fact){.low = 0, .high = LARGEST};
+    const Fact result = fact_apply(op->code, operands, op->operand_count);
+    intptr_t found = result.may_be_nan || result.low < 0;
+    for (int i = 0; i < op->operand_count && !found; i++) found = walk_ask(walk, op->operands[i]);
+    return found;
+}
+
+/// Whether a mask may leave out all elements there are: it is not one that bounds an index from above by a size or by another index.
+static bool may_leave_out_all(const Value *mask, int depth) {
+    enum { DEEPEST = 8 };
+    const Op *op = mask ? mask->op : NULL;
+    if (!op || depth > DEEPEST) return mask && !value_is_none(mask);
+    if (op_has(op->code, TRAIT_LAYOUT)) return may_leave_out_all(op->operands[0], depth + 1);
+    if (op_joins_truths(op, false))
+        return may_leave_out_all(op->operands[0], depth + 1) ||
+               may_leave_out_all(op->operands[1], depth + 1);
+    bool is_upper = op->code == OP_LT || op->code == OP_LE,
+         is_turned = op->code == OP_GT || op->code == OP_GE;
+    if (!is_upper && !is_turned) return true;
+    return walk_from(op->operands[is_upper], may_be_negative, true, NULL) != 0;
+}
+
+/// Whether a choice or a load with an infinity may be that infinity in all elements: where its condition, of all elements at once, fails,
+/// nobody knows that one is there.
+static bool may_be_all_void(const Finiteness *finiteness, const Op *op, Slot slot) {
+    const bool is_all = slot == SLOT_COUNTS && finiteness->condition->reach == REACH_ALL;
+    if (!is_all || !value_is_float(op->results[0])) return false;
+    const Value *mask = op->code == OP_LOAD ? access_mask(op) : op->operands[0];
+    bool has_infinity = false;
+    for (int i = 1; i < op->operand_count; i++)
+        has_infinity |= op->operands[i] && (is_number(op->operands[i], INFINITY) ||
+                                            is_number(op->operands[i], -INFINITY));
+    return has_infinity && mask && (finiteness->condition->is_of_nan || may_leave_out_all(mask, 0));
+}
+
 static Fact fact_of_load(const Finiteness *finiteness, const Op *op, Slot slot) {
     const Value *mask = access_mask(op);
     const Value *kept = tape_value(finiteness->state, op);
     if (kept) return finiteness_fact(finiteness, kept, slot);
     if (value_is_float(op->results[0]) && reads_beyond(finiteness, op, mask, slot))
         return fact_anything();
-    Fact data = fact_data(slot == SLOT_COUNTS);
+    const bool counts = slot == SLOT_COUNTS && !finiteness->condition->is_of_nan;
+    Fact data = fact_data(counts);
     data.slope = SLOPE_ANY;
     if (!mask || slot == SLOT_COUNTS)
         if (!mask_leaves_out(finiteness, mask, slot)) {
             data.slope = SLOPE_NONE;
-            return data;
+            return may_be_all_void(finiteness, op, slot)
+                       ? fact_join(fact_data(false),
+                                   finiteness_fact(finiteness, op->operands[2], slot))
+                       : data;
         }
     Fact other = fact_anything();
     if (op->operand_count > 2 && op->operands[2] && !value_is_none(op->operands[2]))
@@ -207,6 +261,9 @@ static Fact fact_of_choice(const Finiteness *finiteness, const Op *op, Slot slot
         if (is_adjoint && !condition.counts && fact_is(result, 0)) result.is_zero = true;
         return result;
     }
+    if (is_test_of_finite(op->operands[0], op->operands[1]))
+        x = x.is_zero ? (Fact){.is_zero = true} : fact_data(false);
+    if (may_be_all_void(finiteness, op, slot)) condition.counts = false;
     x = chosen_fact(op, 1, x), y = chosen_fact(op, 2, y);
     result = fact_join(x, y);
     if (condition.counts) {  // some of the elements are chosen, as where they count

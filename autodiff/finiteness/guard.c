@@ -24,7 +24,8 @@ static Builder builder_before(const Guard *guard, Op *op) {
 
 /// Whether the condition stands in a mask as it is, to choose 0 where it holds.
 static bool is_turned(const Guard *guard) {
-    return guard->condition->part_count == 1 && guard->condition->parts[0].is_negated;
+    const Condition *condition = guard->condition;
+    return condition->part_count == 1 && condition->parts[0].is_negated && !condition->is_of_nan;
 }
 
 /// Several operations may need a mask of one value each, and the value itself then, too. A mask that does not help is no
@@ -47,8 +48,8 @@ static Value *masked(Guard *guard, Builder *builder, Value *tile, Slot slot) {
     if (!mask) return NULL;
     bool is_negated = is_turned(guard);
     const Op *op = tile->op;
-    bool is_masked =
-        map_has_pointer(&guard->made, tile) && is_number(op->operands[is_negated ? 1 : 2], 0);
+    bool is_masked = !guard->condition->is_of_nan && map_has_pointer(&guard->made, tile) &&
+                     is_number(op->operands[is_negated ? 1 : 2], 0);
     Value *result;
     if (is_masked) {
         mask = build_binary(builder, is_negated ? OP_OR : OP_AND, op->operands[0], mask);
@@ -65,7 +66,8 @@ static Value *masked(Guard *guard, Builder *builder, Value *tile, Slot slot) {
 /// The same below casts and transpositions, where other uses of the tile may share it.
 static Value *masked_below(Guard *guard, Builder *builder, Value *tile, Slot slot) {
     const Op *op = tile->op;
-    bool turns = op && op->code == OP_TRANS && tile->type.rank == 2;
+    bool turns = op && ((op->code == OP_TRANS && tile->type.rank == 2) ||
+                        (guard->condition->is_of_nan && op->code == OP_EXPAND_DIMS));
     Slot from = op ? finiteness_operand_slot(guard->finiteness, op, 0, slot) : NO_SLOT;
     if (from == NO_SLOT || (!turns && op->code != OP_CAST) ||
         op->operand_count > OPERATION_MOST_OPERANDS)
@@ -92,6 +94,7 @@ static bool mask_load(Guard *guard, Value *tile, Slot slot) {
     }
     Op *load = tile->op;
     bool is_kept = load && load->code == OP_LOAD && tape_value(guard->state, load);
+    if (guard->condition->is_of_nan) return false;  // what is loaded tells
     if (!load || load->code != OP_LOAD || is_kept || value_readers(&readers, tile)->count != 1 ||
         load->operand_count <= OTHER || load->operands[0]->type.kind == TYPE_BLOCK_POINTER)
         return false;
@@ -185,13 +188,27 @@ static bool mask_further(Guard *guard, Value *value, Slot slot) {
     return true;
 }
 
+/// What a loop or a branch hands on is masked where that is made: a sum over rows is NaN by one of them.
+static bool mask_yielded(Guard *guard, const Value *value, Slot slot) {
+    bool found = false;
+    for (int r = 0; r < value->op->region_count; r++) {
+        const Op *yield = region_terminator(value->op->regions[r]);
+        Value *made = yield->code == OP_YIELD ? yield->operands[value->index] : NULL;
+        if (made && made->op && is_spoilt(guard, made, slot))
+            found = mask_origin(guard, made, slot) || found;
+    }
+    return found;
+}
+
 /// Masks an adjoint, or what it is spoilt by, up to where that starts. False where that cannot be written.
 static bool mask_origin(Guard *guard, Value *value, Slot slot) {
     Op *op = value->op;
     if (map_has_pointer(&guard->masked, value)) return true;
     map_set_pointer(&guard->masked, value, value);
+    if (op->region_count && guard->condition->is_of_nan) return mask_yielded(guard, value, slot);
     if (!op->region_count && mask_causes(guard, op, slot)) return guard->changed = true;
-    if (mask_further(guard, value, slot)) return guard->changed = true;
+    if (!guard->condition->is_of_nan && mask_further(guard, value, slot))
+        return guard->changed = true;
     Builder builder = builder_before(guard, op);
     builder.before = op->next;
     Value *result = masked(guard, &builder, value, slot);
@@ -199,6 +216,8 @@ static bool mask_origin(Guard *guard, Value *value, Slot slot) {
     region_replace_uses(guard->state->backward->body, value, result);
     for (int i = 0; i < result->op->operand_count; i++)
         if (result->op->operands[i] == result) op_set_operand(result->op, i, value);
+    const Op *mask = result->op->operands[0]->op;
+    if (guard->condition->is_of_nan) op_set_operand(mask->operands[0]->op, 0, value);
     return guard->changed = true;
 }
 
@@ -437,7 +456,9 @@ static bool visit_choice(void *context, Op *op) {
     if (op->code != OP_WHERE || !dtype_is_float(op->results[0]->type.element)) return true;
     int zero = branch_of_zero(op);
     bool ignored = false;
-    if (!zero || !same_type(op->operands[3 - zero], op->results[0])) return true;
+    if (!zero || !same_type(op->operands[3 - zero], op->results[0]) ||
+        is_test_of_finite(op->operands[0], op->operands[1]))
+        return true;
     GuardChoice choice = {.op = op,
                           .parts = count_parts(choices, op->operands[0], zero == 1, &ignored)};
     LIST_PUSH(choices->arena, &choices->items, choice);

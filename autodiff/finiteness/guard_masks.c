@@ -1,6 +1,8 @@
 // A condition as a mask of a tile: the vectors that it compares are taken out of their tiles and laid along another's axes.
 #include "autodiff/finiteness/guard_masks.h"
 
+#include <math.h>
+
 #include "analysis/build/build.h"
 #include "autodiff/rewrite/rewrite.h"
 
@@ -107,8 +109,11 @@ static Value *mask_along_axis(Guard *guard, Builder *builder, const Value *tile,
     return laid_along(builder, joined, tile->type.rank, slot);
 }
 
-Value *guard_mask(Guard *guard, Builder *builder, const Value *tile, Slot slot) {
+Value *guard_mask(Guard *guard, Builder *builder, Value *tile, Slot slot) {
     const Condition *condition = guard->condition;
+    if (condition->is_of_nan)
+        return build_binary(builder, OP_LT, build_unary(builder, OP_ABS, tile),
+                            build_float(builder, INFINITY));
     if (condition->reach == REACH_AXIS) return mask_along_axis(guard, builder, tile, slot);
     Value *mask = value_there(builder, &condition->parts[0]);
     if (!mask) return NULL;

@@ -23,8 +23,9 @@ typedef struct Guard {
     bool changed;
 } Guard;
 
-/// The condition at the builder's place, laid along the axes of `tile` that `slot` says; NULL where that cannot be written.
-Value *guard_mask(Guard *guard, Builder *builder, const Value *tile, Slot slot);
+/// The condition at the builder's place, laid along the axes of `tile` that `slot` says; NULL where that cannot be written. Of a test for
+/// NaN, whether the tile itself is finite.
+Value *guard_mask(Guard *guard, Builder *builder, Value *tile, Slot slot);
 /// Takes away vectors, with ids from `first_id` on, that nothing came to need.
 void guard_drop_vectors(Guard *guard, int first_id);
 

@@ -50,7 +50,7 @@ static bool is_bound(const Condition *condition) {
 }
 
 /// The condition as a mask of the elements that it leaves in; NULL where it cannot be written in front of the store.
-static Value *mask_left_in(Guard *guard, Builder *builder, const Value *tile, Slot slot) {
+static Value *mask_left_in(Guard *guard, Builder *builder, Value *tile, Slot slot) {
     Value *mask = guard_mask(guard, builder, tile, slot);
     if (!mask || !guard->condition->parts[0].is_negated) return mask;
     return build_unary(builder, mask->type.rank ? OP_INVERT : OP_LOGICAL_NOT, mask);
@@ -64,7 +64,8 @@ static bool visit_store(void *context, Op *op) {
     Guard *guard = context;
     const Finiteness *finiteness = guard->finiteness;
     if ((op->code != OP_STORE && op->code != OP_ATOMIC_ADD) || op->operand_count < 3) return true;
-    const Value *given = given_by(guard->state, op), *pointer = op->operands[0];
+    const Value *given = given_by(guard->state, op);
+    Value *pointer = op->operands[0];
     bool is_whole = guard->condition->reach == REACH_ALL;
     if (is_whole && op->code == OP_ATOMIC_ADD)
         return true;  // of all programs: no other place is meant

@@ -16,6 +16,7 @@ from tests.oracle.generate import (
     shapes,
     strangers,
     values,
+    voids,
 )
 from tests.oracle.generate.maker import Maker
 
@@ -34,6 +35,7 @@ KINDS: dict[str, Callable[[Maker], None]] = {
     "tuning": control.tuning,
     "second": control.second,
     "nan": values.nan,
+    "voids": voids.voids,
     "bits": values.bits,
     "communication": values.communication,
     "exchange": exchange.exchange,

@@ -5,13 +5,15 @@
 
 #include <string.h>
 
+#include "analysis/host_values/host_writes.h"
 #include "analysis/syntax/syntax_nodes.h"
 #include "base/text.h"
 
 typedef struct HostGuards {
     const Source *source;
     Buffer out;
-    uint32_t at;  // up to here the text is written
+    uint32_t at;        // up to here the text is written
+    bool has_launches;  // some launch writes to what may be a view
 } HostGuards;
 
 /// Writes a call of a helper in the place of an expression.
@@ -149,15 +151,8 @@ static bool visit_launch(void *context, SyntaxNode node) {
     return true;
 }
 
-/// Whether a call `y.chunk(2)` stands in `a, b = y.chunk(2)`, and a launch gets `a` or `b`; or in `parts = y.chunk(2)`, and one gets
-/// `parts[0]`.
-static bool parts_are_launched(const Source *source, SyntaxNode call) {
-    SyntaxNode function = node_field(call, "function"), assignment = node_parent(call);
-    if (node_kind(function) != SYNTAX_ATTRIBUTE ||
-        !gives_parts(node_text(source, node_field(function, "attribute"))) ||
-        node_kind(assignment) != SYNTAX_ASSIGNMENT ||
-        !node_same(node_field(assignment, "right"), call))
-        return false;
+/// Whether a launch gets what an assignment binds.
+static bool targets_are_launched(const Source *source, SyntaxNode assignment) {
     SyntaxNode root = assignment, targets = node_field(assignment, "left");
     while (!node_is_null(node_parent(root))) root = node_parent(root);
     bool is_one = node_kind(targets) == SYNTAX_IDENTIFIER;
@@ -170,11 +165,75 @@ static bool parts_are_launched(const Source *source, SyntaxNode call) {
     return false;
 }
 
+/// Whether a call `y.chunk(2)` stands in `a, b = y.chunk(2)`, and a launch gets `a` or `b`; or in `parts = y.chunk(2)`, and one gets
+/// `parts[0]`.
+static bool parts_are_launched(const Source *source, SyntaxNode call) {
+    SyntaxNode function = node_field(call, "function"), assignment = node_parent(call);
+    if (node_kind(function) != SYNTAX_ATTRIBUTE ||
+        !gives_parts(node_text(source, node_field(function, "attribute"))) ||
+        node_kind(assignment) != SYNTAX_ASSIGNMENT ||
+        !node_same(node_field(assignment, "right"), call))
+        return false;
+    return targets_are_launched(source, assignment);
+}
+
+typedef struct Allocation {
+    const Source *source;
+    Str name;
+    bool is_found;
+} Allocation;
+
+/// `name = torch.empty(2, n)`.
+static bool visit_allocation(void *context, SyntaxNode node) {
+    Allocation *search = context;
+    SyntaxNode left = node_field(node, "left"), right = node_field(node, "right");
+    bool is_its = node_kind(node) == SYNTAX_ASSIGNMENT && node_kind(left) == SYNTAX_IDENTIFIER &&
+                  str_equal(node_text(search->source, left), search->name);
+    if (is_its && node_kind(right) == SYNTAX_CALL && host_call_allocates(search->source, right))
+        search->is_found = true;
+    return true;
+}
+
+/// Whether Python goes through what a node gives: `a, b = y`, `for a in y`, `zip(x, y)`.
+static bool is_iterated(const Source *source, SyntaxNode node) {
+    static const char *const functions[] = {"list", "tuple", "zip", "enumerate", "reversed"};
+    SyntaxNode parent = node_parent(node), left = node_field(parent, "left");
+    bool is_right = node_same(node_field(parent, "right"), node);
+    switch (node_kind(parent)) {
+    case SYNTAX_ASSIGNMENT:
+        return is_right &&
+               (node_kind(left) == SYNTAX_PATTERN_LIST || node_kind(left) == SYNTAX_TUPLE_PATTERN);
+    case SYNTAX_FOR:
+    case SYNTAX_FOR_IN_CLAUSE: return is_right;
+    case SYNTAX_ARGUMENT_LIST: {
+        Str function = node_text(source, node_field(node_parent(parent), "function"));
+        for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+            if (str_is(function, functions[i])) return true;
+        return false;
+    }
+    default: return false;
+    }
+}
+
+/// Whether new memory is taken apart by its first axis: these are parts, too.
+static bool is_taken_apart(const Source *source, SyntaxNode node) {
+    if (!is_iterated(source, node)) return false;
+    if (node_kind(node) == SYNTAX_CALL) return host_call_allocates(source, node);
+    if (node_kind(node) != SYNTAX_IDENTIFIER) return false;
+    SyntaxNode root = node;
+    while (!node_is_null(node_parent(root))) root = node_parent(root);
+    Allocation search = {.source = source, .name = node_text(source, node)};
+    syntax_walk(root, visit_allocation, &search);
+    return search.is_found;
+}
+
 /* ---- the text ---- */
 
 static bool visit_host(void *context, SyntaxNode node) {
     HostGuards *guards = context;
     const Source *source = guards->source;
+    if (guards->has_launches && is_taken_apart(source, node))
+        return !replace(guards, node, "_parts", node, (Str){0});
     if (node_kind(node) == SYNTAX_CALL) {
         Str type = whole_type(source, node);
         if (type.size)
@@ -197,7 +256,9 @@ const char *host_guards_text(Arena *arena, const char *text) {
     if (!may_have) return text;
     const Source *source = source_new(arena, "", str_from(text));
     SyntaxTree *tree = syntax_parse(source);
-    HostGuards guards = {.source = source, .out = buffer_new(arena)};
+    HostGuards guards = {.source = source,
+                         .out = buffer_new(arena),
+                         .has_launches = strstr(text, ".launch(") != NULL};
     syntax_walk(syntax_root(tree), visit_host, &guards);
     buffer_puts(&guards.out, text + guards.at);
     syntax_free(tree);

@@ -166,7 +166,7 @@ static void break_bracket(Layout *layout, int indent, const char *head, const ch
     // A tuple or a list has an item a line as soon as it is broken, a call's arguments may share one.
     const char *before = open ? text : head;
     size_t end = open ? open : strlen(head);
-    bool is_free = text[open] == '(' && (end == 0 || before[end - 1] == ' ');
+    bool is_free = text[open] == '(' && (end == 0 || strchr(" -~", before[end - 1]));
     bool is_tuple = is_free && has_comma(inner, size);
     bool is_list = text[open] == '[' && !is_subscript;
     if (is_free && !is_tuple)  // parentheses around an expression: a comma would make it a tuple

@@ -296,6 +296,9 @@ static const char *distinct_check(Arena *arena, const LaunchPlan *plan,
     if (!ranges || (others && !second)) return NULL;
     const char *of = arena_printf(arena, "\"%s\"", assumption->of);
     const char *next[] = {of, others, second};
+    const char *further[] = {of, indices, ranges,
+                             arena_printf(arena, "%lld", (long long)assumption->further)};
+    if (assumption->further) return call_lines(arena, "_check_further", further, 4, indent);
     Texts compared = {0};
     LIST_PUSH(arena, &compared, of);
     LIST_PUSH(arena, &compared, indices);
@@ -303,10 +306,10 @@ static const char *distinct_check(Arena *arena, const LaunchPlan *plan,
     for (int i = 0; i < 2 && assumption->are_pairs; i++)
         LIST_PUSH(arena, &compared, i == 0 ? others : second);
     for (int i = 0; i < assumption->more_count; i++) {
-        const char *further = assumption->more[2 * i];
-        const char *read = ranges_read(arena, plan, further, assumption->more[2 * i + 1], grid);
+        const char *next_one = assumption->more[2 * i];
+        const char *read = ranges_read(arena, plan, next_one, assumption->more[2 * i + 1], grid);
         if (!read) return NULL;
-        LIST_PUSH(arena, &compared, further);
+        LIST_PUSH(arena, &compared, next_one);
         LIST_PUSH(arena, &compared, read);
     }
     const char *check =

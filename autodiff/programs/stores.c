@@ -17,6 +17,7 @@
 #include "autodiff/programs/distinct.h"
 #include "autodiff/programs/launched_steps.h"
 #include "autodiff/programs/program_digits.h"
+#include "autodiff/programs/program_ranges.h"
 #include "autodiff/programs/store_lanes.h"
 #include "autodiff/programs/store_wraps.h"
 #include "autodiff/spans/row_spans.h"
@@ -136,9 +137,14 @@ static void assume(Differentiation *state, const Op *store, const char *format, 
               (Assumption){.text = text, .range = store->range, .of = stored_name(state, store)});
 }
 
-/// The Function compares the indices that tell where the store writes, if it can: of what was assumed last.
+static const Value *step_of_caller(const Differentiation *state, const Op *store);
+
+/// The Function compares the indices that tell where the store writes, if it can: of what was assumed last. Rows that are as far apart as
+/// a caller says may lie on each other with different indices.
 static void have_compared(Differentiation *state, const Op *store) {
     Assumption *last = &state->stores.assumptions.items[state->stores.assumptions.count - 1];
+    if (step_of_caller(state, store)) element_spans_describe(state, store, last);
+    if (last->spans) return;
     bool has_lanes = row_spans_have_lanes(state->arena, store);
     if (has_lanes) row_spans_describe(state, store, last);
     if (!last->spans) distinct_describe(state, store, last);
@@ -200,9 +206,22 @@ static intptr_t id_use(ValueWalk *walk, const Value *value) {
     return found && op->code == OP_LOAD ? ID_IS_READ : found;
 }
 
-/// Whether numbers from memory alone tell where each program along an axis stores.
-static bool place_is_read(const Op *store, int axis) {
-    return walk_from(store->operands[0], id_use, ID_IS_READ, &axis) == ID_IS_READ;
+/// How numbers from memory tell where each program along an axis stores: not at all, beside computed ones, or alone (ID_IS_READ).
+static intptr_t place_is_read(const Op *store, int axis) {
+    intptr_t use = walk_from(store->operands[0], id_use, ID_IS_READ, &axis);
+    return use & ID_IS_READ ? use : 0;
+}
+
+/// Says that programs which read where they store keep apart. Where a digit of the id is computed as well (heads beside sequences), that may
+/// tell them apart: then only what the Function can look at.
+static void assume_read(Differentiation *state, const Op *store, int axis, bool is_alone) {
+    assume(state, store,
+           "programs along grid axis %d, which read from memory where they store, do not "
+           "store to the same elements of `%s`",
+           axis, stored_name(state, store));
+    have_compared(state, store);
+    const Assumption *last = &state->stores.assumptions.items[state->stores.assumptions.count - 1];
+    if (!is_alone && !last->spans && !last->indices) state->stores.assumptions.count--;
 }
 
 /// Whether no two programs along the axis take the gradient of one element, where what is assumed holds.
@@ -215,13 +234,8 @@ static bool settle_axis(Differentiation *state, const Map *stored, Op *store, in
                    "the tiles of neighbouring programs along grid axis %d do not "
                    "share elements of `%s`",
                    axis, stored_name(state, store));
-        else if (place_is_read(store, axis) && !is_assumed(state, store)) {
-            assume(state, store,
-                   "programs along grid axis %d, which read from memory where they store, do not "
-                   "store to the same elements of `%s`",
-                   axis, stored_name(state, store));
-            have_compared(state, store);
-        }
+        else if (place_is_read(store, axis) && !is_assumed(state, store))
+            assume_read(state, store, axis, place_is_read(store, axis) == ID_IS_READ);
         return true;
     }
     DigitUse value = digits_of_value(arena, stored, store, axis);
@@ -321,6 +335,54 @@ static void note_mirrored(Differentiation *state, const Op *store, const Access 
         LIST_PUSH(state->arena, &state->stores.equals, ((Multiple){.size = rows, .of = columns}));
 }
 
+/// The number from memory that an address is moved by, outside of loops; NULL.
+static Value *index_in(const Poly *base) {
+    for (int t = 0; t < base->count; t++)
+        for (int i = 0; i < base->terms[t].atom_count; i++) {
+            Value *atom = base->terms[t].atoms[i];
+            const Op *load = integer_without_casts(atom)->op;
+            bool is_read = load && load->code == OP_LOAD;
+            for (const Op *op = is_read ? load->parent->parent : NULL; op; op = op->parent->parent)
+                is_read = is_read && !op_is_loop(op->code);
+            if (is_read) return atom;
+        }
+    return NULL;
+}
+
+/// `y[i]` and `y[i + 1]` by one index from memory: no program's index may be another's and 1. A program's own two are apart.
+static void note_further(Differentiation *state, const Op *store, const Access *own,
+                         const Op *other, const Access *access) {
+    Arena *arena = state->arena;
+    Assumption described[2] = {{0}};
+    const Poly *weight, *rest;
+    int64_t further;
+    if (!own->offset.known || !access->offset.known || own->mask != access->mask ||
+        own->offset.rank != access->offset.rank)
+        return;
+    for (int i = 0; i < own->offset.rank; i++)
+        if (!poly_equal(own->offset.lane[i], access->offset.lane[i])) return;
+    Value *index = index_in(own->offset.base);
+    if (!index || !poly_split(arena, own->offset.base, index, &weight, &rest)) return;
+    const Poly *steps = poly_divide_exact(
+        arena, poly_subtract(arena, own->offset.base, access->offset.base), weight);
+    if (!steps || !poly_is_constant(steps, &further) || !further) return;
+    distinct_describe(state, store, &described[0]);
+    distinct_describe(state, other, &described[1]);
+    for (int i = 0; i < 2; i++)
+        if (!described[i].indices || described[i].second_indices) return;
+    if (strcmp(described[0].indices, described[1].indices) != 0 ||
+        strcmp(described[0].ranges, described[1].ranges) != 0)
+        return;
+    assume(state, store,
+           "no program stores here to an element of `%s` that another one stores to at line %d by "
+           "an index of its own",
+           stored_name(state, store), range_line(other->range));
+    Assumption *last = &state->stores.assumptions.items[state->stores.assumptions.count - 1];
+    last->indices = described[0].indices;
+    last->ranges = described[0].ranges;
+    last->further = further;
+}
+
 /// One program may store by one statement where another stores by the other. Which of them takes the gradient of the element is then a matter
 /// of who comes first, or both do.
 static void settle_pairs(Differentiation *state, Op *const *stores, int count) {
@@ -330,7 +392,11 @@ static void settle_pairs(Differentiation *state, Op *const *stores, int count) {
     for (int i = 0; i < count && !state->failed; i++) {
         Op *store = stores[i];
         const Value *root = pointer_root(store->operands[0]);
-        if (!root || !store->operands[1] || is_assumed(state, store)) continue;
+        if (!root || !store->operands[1]) continue;
+        for (int k = 0; k < i; k++)
+            if (pointer_root(stores[k]->operands[0]) == root && !are_alternatives(store, stores[k]))
+                note_further(state, store, &accesses[i], stores[k], &accesses[k]);
+        if (is_assumed(state, store)) continue;
         Arena *compared = arena_new_scratch();
         for (int k = 0; k < i; k++) {
             Op *other = stores[k];
@@ -383,15 +449,20 @@ static intptr_t picked_by_caller(ValueWalk *walk, const Value *value) {
     return found;
 }
 
-/// What no check can ask of a store whose rows are as far apart as a caller says: that is said, then.
+/// The number by which a caller says how far rows of the store are apart; NULL.
+static const Value *step_of_caller(const Differentiation *state, const Op *store) {
+    return (const Value *)walk_from(store->operands[0], picked_by_caller, 0, state->primal);
+}
+
+/// What no steps say of a store whose rows are as far apart as a caller says: that is said, and what each program stores is compared.
 static void settle_steps(Differentiation *state, const Op *store) {
-    const Value *step =
-        (const Value *)walk_from(store->operands[0], picked_by_caller, 0, state->primal);
+    const Value *step = step_of_caller(state, store);
     if (!step || is_assumed(state, store)) return;
     assume(state, store,
            "no element of `%s` is stored twice: a caller says by `%s` how far its rows are apart, "
            "and how long they are is not known here",
            stored_name(state, store), parameter_of_root(state, step)->name);
+    have_compared(state, store);
 }
 
 /* ---- all stores ---- */

@@ -218,14 +218,13 @@ static bool say(SpanSearch *search, Assumption *assumption) {
     assumption->span_flags = flags.size ? buffer_text(&flags) : NULL;
     assumption->span_counts = span_counts_text(&search->text);
     assumption->span_axes = search->text.driver_count;
-    assumption->span_reads = search->text.reads;
-    return assumption->span_counts && assumption->span_reads;
+    assumption->span_reads = search->text.reads ? search->text.reads : "torch.empty(0)";
+    return assumption->span_counts != NULL;
 }
 
-static bool describe_by(SpanSearch *search, Value *atom, Assumption *assumption) {
-    if (!split_address(search, atom) || !find_lane(search)) return false;
+static bool describe(SpanSearch *search, Assumption *assumption) {
+    if (!find_lane(search)) return false;
     span_note_poly(&search->text, &search->text.uses, search->row);
-    if (!search->text.uses.loads) return false;
     if (!limits_of_mask(search->text.arena, &search->access, &search->limits)) return false;
     // Conditions may concern programs that only others tell apart: once more, with all of them known.
     for (int round = 0; round < 2; round++) {
@@ -236,6 +235,13 @@ static bool describe_by(SpanSearch *search, Value *atom, Assumption *assumption)
             if (!take_limit(search, &search->limits.items[i])) return false;
     }
     return rest_is_apart(search) && say(search, assumption);
+}
+
+static bool describe_by(SpanSearch *search, Value *atom, Assumption *assumption) {
+    SpanUses uses = {0};
+    if (!split_address(search, atom)) return false;
+    span_note_poly(&search->text, &uses, search->row);
+    return uses.loads && describe(search, assumption);
 }
 
 bool row_spans_have_lanes(Arena *arena, const Op *store) {
@@ -270,4 +276,17 @@ void row_spans_describe(Differentiation *state, const Op *store, Assumption *ass
             *assumption = said;
             return;
         }
+}
+
+void element_spans_describe(Differentiation *state, const Op *store, Assumption *assumption) {
+    Arena *arena = state->arena;
+    SpanSearch search = {.text = {.arena = arena, .state = state},
+                         .access = access_of(arena, (Op *)(uintptr_t)store)};
+    if (!search.access.parameter || !search.access.offset.known || search.access.offset.wrapped)
+        return;
+    search.weight = poly_constant(arena, 1);
+    search.rest = poly_constant(arena, 0);
+    search.row = search.access.offset.base;
+    Assumption said = *assumption;
+    if (describe(&search, &said)) *assumption = said;
 }

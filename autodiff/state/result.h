@@ -290,6 +290,7 @@ typedef struct Assumption {
     const char **
         more;  // of `are_pairs`: further indices that differ together with these, each a parameter and its ranges
     int more_count;
+    int64_t further;  // no index may be that much larger than another one; 0: no two may be one
     const char *
         spans;  // where the rows of each program begin and end, and whether it has any, in Python over `@0`, `@1`; or NULL
     const char *span_counts;  // how many of each of these there are: a list over `grid.0`

@@ -556,11 +556,12 @@ NOT_SEEN = Path(__file__).parents[1] / "oracle" / "cases" / "steps_not_seen.py"
 
 
 def test_what_no_check_can_ask_is_said(tmp_path: Path) -> None:
-    """Rows a hop apart, where nobody knows how long they are: derivation and text say what they assume."""
+    """Rows a hop apart whose ends steps do not say: what is assumed is told, and what can be said is compared."""
     written = tmp_path / "written.py"
     told = tad("--backward", NOT_SEEN, "--no-proof", "-o", written).stderr
     lines = [line for line in told.splitlines() if "gradient-assumes-distinct" in line]
     assert len(lines) == 5, told
-    assert sum("no element of `O` is stored twice" in line for line in lines) == 4
+    assert sum("no element of `O` is stored twice" in line for line in lines) == 3
     words = " ".join(written.read_text().replace("#", " ").split())
-    assert words.count("a caller says by `hop` how far its rows are apart") == 3
+    assert words.count("a caller says by `hop` how far its rows are apart") == 2
+    assert written.read_text().count("        _check_spans(\n") == 3

@@ -53,5 +53,7 @@ def listed(x):
 def stats(x):
     buf = torch.empty(2, *x.shape, dtype=x.dtype)
     parts = list(buf)
-    two[(x.shape[0],)](x, parts[0], parts[1], parts[0].stride(0), parts[1].stride(0), x.shape[1], B=4)
+    two[(x.shape[0],)](
+        x, parts[0], parts[1], parts[0].stride(0), parts[1].stride(0), x.shape[1], B=4
+    )
     return parts[0] * parts[1]

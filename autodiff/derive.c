@@ -351,10 +351,11 @@ static void try_joined(Arena *arena, const Kernel *kernel, const Function *forwa
     BackwardOptions joining = options ? *options : (BackwardOptions){0};
     int loops = 0;
     region_walk(forward->body, visit_loop, &loops);
-    bool any = loops > 1 || function_has_inner_digits(forward) ||
-               function_has_split_digits(forward) || function_divides_in_loops(forward) ||
-               function_has_rows_beside(forward) ||
-               (variant->result.atomics && function_has_part_steps(arena, forward));
+    bool any =
+        loops > 1 || function_has_inner_digits(forward) || function_has_split_digits(forward) ||
+        function_divides_in_loops(forward) || function_has_rows_beside(forward) ||
+        (variant->result.atomics &&
+         (function_has_part_steps(arena, forward) || function_has_block_parts(arena, forward)));
     if (joining.joins_loops || !any) return;
     joining.joins_loops = true;
     Variant joined;

@@ -145,6 +145,7 @@ static void notes_settle(Arena *arena, Backward *copy) {
     for (int i = 0; i < copy->assumption_count; i++) {
         TEXT(&copy->assumptions[i], text);
         TEXT(&copy->assumptions[i], offsets);
+        TEXT(&copy->assumptions[i], blocks);
         TEXT(&copy->assumptions[i], lengths);
         TEXT(&copy->assumptions[i], indices);
         TEXT(&copy->assumptions[i], second_indices);

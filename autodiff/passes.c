@@ -150,6 +150,7 @@ static void pass_join_loops(Differentiation *state) {
     if (inner_digits_open(state) || function_join_digits(state->primal)) state->joins.any = true;
     if (digit_loops_open(state->arena, state->primal)) state->joins.any = true;
     if (whole_steps_note(state)) state->joins.any = true;
+    if (block_parts_note(state)) state->joins.any = true;
     if (!state->joins.any) return;
     function_simplify(state->primal);
     function_share(state->primal);
@@ -184,6 +185,8 @@ static void pass_versions(Differentiation *state) {
     state->backward =
         function_new(state->arena, arena_printf(state->arena, "%s_backward", state->primal->name));
     state->backward->definition = state->primal->definition;
+    state->backward->parts = state->primal->parts;
+    state->backward->part_count = state->primal->part_count;
     state->memory = ARENA_NEW(state->arena, struct Memory);
     *state->memory = memory_of(state->arena, state->primal);
     memory_split_versions(state, state->memory, parameter_is_wanted, state->options);

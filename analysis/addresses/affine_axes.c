@@ -252,10 +252,15 @@ static bool is_higher_digit(Analysis *analysis, const Poly *step, const Mover *m
         return poly_is_nonnegative(
             analysis->arena,
             poly_subtract(analysis->arena, step, poly_add(analysis->arena, reach, weight)));
+    if (!mover->extent) return false;
     const Poly *ratio = poly_divide_exact(analysis->arena, step, weight);
-    return ratio && mover->extent &&
-           poly_is_nonnegative(analysis->arena,
-                               poly_subtract(analysis->arena, ratio, mover->extent));
+    if (ratio)
+        return poly_is_nonnegative(analysis->arena,
+                                   poly_subtract(analysis->arena, ratio, mover->extent));
+    const Poly *all = poly_multiply(analysis->arena, weight, mover->extent);
+    return analysis->function->parts.count > 0 &&
+           poly_is_nonnegative_in_parts(analysis->arena, analysis->function,
+                                        poly_subtract(analysis->arena, step, all));
 }
 
 /// How far the lanes reach within the dimension, or NULL. Not those whose steps go over all that `mover` (or NULL) reaches.
@@ -477,8 +482,8 @@ static bool owns_directly(Analysis *analysis, const Mover *mover) {
             further = poly_multiply(arena, other_weight, poly_subtract(arena, other->extent, one));
         reach = poly_add(arena, reach, further);
     }
-    return poly_is_nonnegative(arena,
-                               poly_subtract(arena, poly_subtract(arena, weight, reach), one));
+    return poly_is_nonnegative_in_parts(
+        arena, analysis->function, poly_subtract(arena, poly_subtract(arena, weight, reach), one));
 }
 
 /// Makes movers of the quotients and remainders of `axis` that are in the base by their own digits alone: `x // c` of `x // c // d` and

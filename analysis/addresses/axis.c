@@ -1,6 +1,10 @@
 // From a function to its axes (program ids, loop variables) and from a value to those that it varies with.
 #include "analysis/addresses/axis.h"
 
+#include <string.h>
+
+#include "analysis/addresses/strides.h"
+
 #include "analysis/build/infer.h"
 
 bool value_is_program_id(const Value *value, int axis) {
@@ -141,9 +145,47 @@ static bool gather(void *context, Op *op) {
     return true;
 }
 
+static Value *parameter_named(const Function *function, const char *name) {
+    for (int i = 0; name && i < function->parameter_count; i++)
+        if (strcmp(function->parameters[i].name, name) == 0) return function->parameters[i].value;
+    return NULL;
+}
+
+static void note_parts(Arena *arena, const Function *function, FunctionAxes *axes) {
+    for (int i = 0; i < function->part_count; i++) {
+        BlockParts *parts = &function->parts[i];
+        Value *whole = parameter_named(function, parts->whole);
+        Value *part = parameter_named(function, parts->part);
+        Value *count = parameter_named(function, parts->count);
+        if (!whole || !part || (parts->count && !count)) continue;
+        const Poly *least =
+            poly_multiply(arena, poly_constant(arena, parts->times), poly_atom(arena, part));
+        if (count) least = poly_multiply(arena, least, poly_atom(arena, count));
+        LIST_PUSH(arena, &axes->parts, ((PartsOfBlock){whole, least, &parts->is_used}));
+    }
+}
+
 FunctionAxes function_axes(Arena *arena, const Function *function) {
     FunctionAxes axes = {0};
     Gathering gathering = {arena, &axes};
     region_walk(function->body, gather, &gathering);
+    note_parts(arena, function, &axes);
     return axes;
+}
+
+bool poly_is_nonnegative_in_parts(Arena *arena, const FunctionAxes *axes, const Poly *poly) {
+    if (poly_is_nonnegative(arena, poly)) return true;
+    for (LIST_EACH(int, i, axes->parts)) {
+        const PartsOfBlock *parts = &axes->parts.items[i];
+        const Poly *factor, *rest;
+        if (!poly || !poly_mentions(poly, parts->whole) ||
+            !poly_split(arena, poly, parts->whole, &factor, &rest) ||
+            !poly_is_nonnegative(arena, factor))
+            continue;
+        const Poly *least = poly_add(arena, rest, poly_multiply(arena, factor, parts->least));
+        if (!poly_is_nonnegative(arena, least)) continue;
+        *parts->is_used = true;
+        return true;
+    }
+    return false;
 }

@@ -9,6 +9,13 @@ typedef struct MultipleSize {
     const Value *size, *of;
 } MultipleSize;
 
+/// `whole >= least`, of constexprs.
+typedef struct PartsOfBlock {
+    Value *whole;
+    const Poly *least;
+    bool *is_used;
+} PartsOfBlock;
+
 /// What access_axes asks of the whole function: gathered once, good until the function changes.
 typedef struct FunctionAxes {
     Value *programs[PROGRAM_AXES];        // first tl.program_id by axis, NULL where not read
@@ -20,7 +27,10 @@ typedef struct FunctionAxes {
     LIST(Op *) comparisons;    // <, <=, >, >= in order
     LIST(MultipleSize)
     multiples;  // of the function's parameters, for who knows some; none, as function_axes has it
+    LIST(PartsOfBlock) parts;  // what the function takes for granted of its blocks
 } FunctionAxes;
+/// Whether a number is at least 0 where the function's blocks have room for their parts.
+bool poly_is_nonnegative_in_parts(Arena *arena, const FunctionAxes *axes, const Poly *poly);
 FunctionAxes function_axes(Arena *arena, const Function *function);
 
 /// Programs that are taken for one: all along an axis of the grid, or all in a row, or a column, of the tiles that its ids number.

@@ -88,6 +88,13 @@ typedef struct Parameter {
     Range range;
 } Parameter;
 
+/// `whole >= times * count * part`, of constexpr parameters by their names; `count` may be NULL.
+typedef struct BlockParts {
+    const char *whole, *count, *part;
+    int64_t times;
+    bool is_used;  // something rests on it
+} BlockParts;
+
 struct Function {
     Arena *arena;
     const char *name;
@@ -99,8 +106,10 @@ struct Function {
     Region *body;
     int value_count;
     int op_count;
-    bool is_cut;  // a limit was reached: what the kernel does beyond is missing
-    Map shared;   // build.c: constexpr expressions by their text, so that equal ones are one value
+    bool is_cut;        // a limit was reached: what the kernel does beyond is missing
+    BlockParts *parts;  // what a derivation takes for granted of blocks; shared with copies
+    int part_count;
+    Map shared;  // build.c: constexpr expressions by their text, so that equal ones are one value
     Map sightings;  // lower.c: what expressions of the kernel's own text came to; asked by function_value_at
     Map inlined;  // the same of names in helpers of the file: node id -> Map; asked by function_inlined_at
 };

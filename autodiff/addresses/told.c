@@ -144,24 +144,26 @@ static bool rows_are_crossed(const RowSearch *search) {
     return false;
 }
 
-/// Whether elements of other rows, or of other digits, are other elements: with numbers that may be any in their places, each of
-/// these owns what it touches.
-static bool address_tells(RowSearch *search) {
+/// Whether elements of other numbers, or of other digits, are other elements, where the address is `weight * (step * number + beside)` and the
+/// rest: with numbers that may be any in their places, each of these owns what it touches.
+static bool address_tells(RowSearch *search, const Poly *step, const Poly *beside) {
     Arena *arena = search->arena;
     Access told = search->own.access;
     Op *op = ARENA_NEW(arena, Op);
     *op = *search->op;
     told.op = op;
-    if (search->own.lane >= 0) told.offset.lane[search->own.lane] = zero(arena);
-    const Poly *row = poly_atom(arena, number_around(arena, op, NULL, NUMBER_ID));
+    if (!beside && search->own.lane >= 0) told.offset.lane[search->own.lane] = zero(arena);
+    const Poly *number = poly_atom(arena, number_around(arena, op, NULL, NUMBER_ID));
     const Poly *base = search->own.rest;
+    if (beside) base = poly_add(arena, base, poly_multiply(arena, search->own.weight, beside));
     for (LIST_EACH(int, i, search->digits)) {
         Value *digit = search->digits.items[i];
-        Value *number = number_around(arena, op, digit, NUMBER_ID - 4 * (i + 1));
-        base = poly_substitute(arena, base, digit, poly_atom(arena, number));
+        Value *own = number_around(arena, op, digit, NUMBER_ID - 4 * (i + 1));
+        base = poly_substitute(arena, base, digit, poly_atom(arena, own));
         if (!base) return false;
     }
-    told.offset.base = poly_add(arena, base, poly_multiply(arena, search->own.weight, row));
+    const Poly *weight = poly_multiply(arena, search->own.weight, step);
+    told.offset.base = poly_add(arena, base, poly_multiply(arena, weight, number));
     Axis axes[ACCESS_MOST_AXES];
     AxisDependence dependence[ACCESS_MOST_AXES];
     FunctionAxes around = function_axes(arena, search->function);
@@ -456,11 +458,12 @@ static bool is_number_of_launch(const Value *value) {
     return value_is_axis(value) || code == OP_MOD || code == OP_FLOORDIV;
 }
 
-/// Lists what differs between programs in the rest of the address. False where that is no number of the launch, or moves lanes.
-bool row_digits_find(RowSearch *search) {
+/// Lists what differs between programs in the rest of the address, and in `within` (or NULL). False where that is no number of the launch, or moves lanes.
+bool row_digits_find(RowSearch *search, const Poly *within) {
     Atoms varying = {0};
     search->digits = (Atoms){0};
     list_varying(search->arena, search->own.rest, &varying);
+    if (within) list_varying(search->arena, within, &varying);
     for (LIST_EACH(int, i, varying)) {
         if (is_in_loop_of(search->op, varying.items[i])) continue;
         if (!is_number_of_launch(varying.items[i])) return false;
@@ -506,7 +509,14 @@ static UpstreamSearch upstream_search(RowSearch *search, const Map *stored) {
     return stores;
 }
 
-bool rows_tell(RowSearch *search) { return !rows_are_crossed(search) && address_tells(search); }
+bool rows_tell(RowSearch *search) {
+    return !rows_are_crossed(search) &&
+           address_tells(search, poly_constant(search->arena, 1), NULL);
+}
+
+bool blocks_tell(RowSearch *search, const Poly *block, const Poly *within) {
+    return !rows_are_crossed(search) && address_tells(search, block, within);
+}
 
 /// Whether the address tells programs apart by the rows that it is split in now, `own` of them.
 static bool own_rows_tell(const UpstreamSearch *stores, int own) {
@@ -530,7 +540,7 @@ static bool visit_store(void *context, Op *op) {
             Rows rows = splits.items[k];
             if (take_rows(search, &rows)) LIST_PUSH(search->arena, &like, rows);
         }
-        if (!like.count || !row_digits_find(search) || !own_rows_tell(stores, i)) continue;
+        if (!like.count || !row_digits_find(search, NULL) || !own_rows_tell(stores, i)) continue;
         for (int k = 0; k < like.count && !stores->found; k++) {
             search->stored = like.items[k];
             if (is_told_by(search, op)) stores->found = op;
@@ -581,7 +591,7 @@ static bool visit_telling(void *context, Op *op) {
         for (LIST_EACH(int, k, splits)) {
             search->own = tellings->stores.own.items[i];
             search->stored = splits.items[k];
-            if (!take_rows(search, &search->stored) || !row_digits_find(search) ||
+            if (!take_rows(search, &search->stored) || !row_digits_find(search, NULL) ||
                 !own_rows_tell(&tellings->stores, i) || !is_told_by(search, op))
                 continue;
             Telling telling = {op, search->own.weight, rest_without_loops(search),

@@ -38,10 +38,14 @@ void row_limits_find(RowSearch *search);
 /// Splits an address into the multiples of a weight and the rest. False where its rows are the same in all programs.
 bool rows_split(Arena *arena, const Access *access, int lane, const Poly *weight, Rows *rows);
 void rows_list_splits(Arena *arena, const Access *access, Splits *splits);
-/// Lists what differs between programs in the rest of the address. False where that is no number of the launch, or moves lanes.
-bool row_digits_find(RowSearch *search);
+/// Lists what differs between programs in the rest of the address, and in `within`, a part of the row's index (or NULL). False where that is no
+/// number of the launch, or moves lanes.
+bool row_digits_find(RowSearch *search, const Poly *within);
 /// Whether elements of other rows, or of other digits, are other elements, whatever rows and digits there are.
 bool rows_tell(RowSearch *search);
+/// The same of rows that are numbered by blocks of so many, and by `within` in these: whether elements of other blocks, or of other digits, are
+/// other elements, whatever blocks there are.
+bool blocks_tell(RowSearch *search, const Poly *block, const Poly *within);
 /// Whether a number is at least 1 where `search->op` is reached.
 bool row_number_is_size(const RowSearch *search, const Poly *poly);
 

@@ -446,7 +446,9 @@ static const char *assumption_check(Arena *arena, const LaunchPlan *plan,
                                     const Assumption *assumption, const char *grid, int indent) {
     int most_axis;
     const char *offsets = assumption->offsets, *lengths = assumption->lengths;
-    const char *all[] = {arena_printf(arena, "\"%s\"", offsets ? offsets : ""), offsets};
+    const char *all[] = {arena_printf(arena, "\"%s\"", offsets ? offsets : ""), offsets,
+                         assumption->blocks};
+    if (offsets && assumption->blocks) return call_lines(arena, "_check_blocks", all, 3, indent);
     if (offsets && assumption->program_axis < 0)
         return call_lines(arena, "_check_all_ascending", all, 2, indent);
     const char *programs =

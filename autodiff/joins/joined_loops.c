@@ -669,6 +669,21 @@ static void assert_multiple(Builder *b, const Multiple *multiple) {
                                multiple->of));
 }
 
+static void assert_parts(Builder *b, const BlockParts *parts) {
+    Value *whole = parameter_named(b->function, parts->whole),
+          *part = parameter_named(b->function, parts->part),
+          *count = parameter_named(b->function, parts->count ? parts->count : "");
+    if (!parts->is_used || !whole || !part || (parts->count && !count)) return;
+    Value *least = count ? build_binary(b, OP_MUL, count, part) : part;
+    if (parts->times != 1) least = build_binary(b, OP_MUL, build_int(b, parts->times), least);
+    const char *times = parts->count
+                            ? parts->count
+                            : arena_printf(b->function->arena, "%lld", (long long)parts->times);
+    add_assertion(b, build_binary(b, OP_GE, whole, least),
+                  arena_printf(b->function->arena, "%s has to have room for %s times %s",
+                               parts->whole, times, parts->part));
+}
+
 static void assert_equal(Builder *b, const Multiple *equal) {
     Value *size = parameter_named(b->function, equal->size),
           *of = parameter_named(b->function, equal->of);
@@ -685,5 +700,6 @@ void joined_loops_assert(Differentiation *state) {
     for (LIST_EACH(int, i, state->joins.values)) assert_values(&b, &state->joins.values.items[i]);
     for (LIST_EACH(int, i, state->joins.multiples))
         assert_multiple(&b, &state->joins.multiples.items[i]);
+    for (int i = 0; i < function->part_count; i++) assert_parts(&b, &function->parts[i]);
     for (LIST_EACH(int, i, state->stores.equals)) assert_equal(&b, &state->stores.equals.items[i]);
 }

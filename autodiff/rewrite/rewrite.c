@@ -19,6 +19,8 @@ Function *function_copy(Arena *arena, const Function *function, const char *name
     Function *copy = function_new(arena, name);
     copy->definition = function->definition;
     copy->general = function->general ? function->general : function;
+    copy->parts = function->parts;
+    copy->part_count = function->part_count;
     for (int i = 0; i < function->parameter_count; i++) {
         const Parameter *from = &function->parameters[i];
         Value *value = function_add_parameter(copy, from->name, from->value->type);

@@ -24,31 +24,21 @@ bool statement_ends_rows(Arena *arena, const SharedStatement *shared) {
 
 /* ---- what is assumed ---- */
 
-static void assume_ascending(Differentiation *state, const SharedStatement *shared,
-                             const Value *offsets) {
-    const char *text = arena_printf(
-        state->arena,
-        "the offsets in `%s` do not decrease, so that programs share no elements of `%s`",
-        offsets->name, shared->statement.input->name);
-    for (LIST_EACH(int, i, state->stores.assumptions))
-        if (strcmp(state->stores.assumptions.items[i].text, text) == 0) return;
-    LIST_PUSH(state->arena, &state->stores.assumptions,
-              (Assumption){.text = text,
-                           .range = shared->statement.range,
-                           .offsets = offsets->name,
-                           .program_axis = AXIS_WHOLE});
-}
-
 void shared_axes_assume(Differentiation *state, const SharedStatement *shared) {
     for (int flags = 0; shared->by_flags && flags < 1 << FLAGS_MOST; flags++) {
         const Op *told_by = shared->by_flags->told_by[flags];
-        const Value *offsets = shared->by_flags->offsets[flags];
+        const SegmentRows *segments = shared->by_flags->segments[flags];
         if (told_by) assume_told_by(state, &shared->statement, told_by);
-        if (offsets) assume_ascending(state, shared, offsets);
+        if (segments) assume_segments(state, &shared->statement, segments);
     }
 }
 
 /* ---- one value of the flags ---- */
+
+/// Ids, and digits of these (the last place is the id itself), that nothing reads under some value.
+typedef struct CopiedAxes {
+    bool axes[PROGRAM_AXES][1 + TILE_MOST_DIGITS];
+} CopiedAxes;
 
 /// What is known of the statement under one value.
 typedef struct FlagCase {
@@ -59,6 +49,7 @@ typedef struct FlagCase {
     AxisDependence dependence[ACCESS_MOST_AXES];
     int count;
     FlagAxes *all;
+    CopiedAxes *copied;
 } FlagCase;
 
 /// Adds what an id, or one of its digits, does. The whole of an id is each digit that the kernel takes of it.
@@ -67,6 +58,22 @@ static void add_program(FlagCase *one, int axis, int digit, bool is_free) {
     bool *all = is_free ? one->all->is_free[axis] : one->all->is_owned[axis];
     if (digit != AXIS_WHOLE || !digits) all[digit == AXIS_WHOLE ? TILE_MOST_DIGITS : digit] = true;
     for (int i = 0; digit == AXIS_WHOLE && i < digits; i++) all[i] = true;
+}
+
+/// Adds a digit that the address is not made of. Where nothing else reads it, and programs along it have elements of their own under
+/// another value, it counts as theirs: those that do the same under this one sum the same.
+static void add_free(FlagCase *one, const Axis *axis) {
+    bool is_copied = one->view->copies && programs_are_copies(one->state, one->view, axis);
+    if (is_copied)
+        one->copied->axes[axis->program_axis][axis->digit] = true;
+    else
+        add_program(one, axis->program_axis, axis->digit, true);
+}
+
+static void add_copied(const CopiedAxes *copied, FlagAxes *all) {
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        for (int i = 0; i <= TILE_MOST_DIGITS; i++)
+            all->is_free[axis][i] |= copied->axes[axis][i] && !all->is_owned[axis][i];
 }
 
 /// Ids, and digits of these, that nothing reads under this value: programs along them do the same.
@@ -80,8 +87,10 @@ static void add_unread(FlagCase *one) {
             known = digit == AXIS_WHOLE ? TILE_MOST_DIGITS : known > digit + 1 ? known : digit + 1;
         }
         if (axes->programs[axis] && !known) add_program(one, axis, AXIS_WHOLE, true);
-        for (int digit = known; known && digit < axes->digits[axis]; digit++)
-            add_program(one, axis, digit, true);
+        for (int digit = known; known && digit < axes->digits[axis]; digit++) {
+            const Axis unread = {.is_program = true, .program_axis = axis, .digit = digit};
+            add_free(one, &unread);
+        }
     }
 }
 
@@ -115,7 +124,7 @@ static bool are_in_segments(FlagCase *one, int index) {
             are_told = id && segments_tell(arena, &segments.items[s], id);
         }
         if (!are_told) continue;
-        one->all->offsets[index] = segments.items[s].offsets;
+        one->all->segments[index] = &segments.items[s];
         return true;
     }
     return false;
@@ -131,7 +140,10 @@ static bool add_programs(FlagCase *one, int index) {
         is_open = is_open || one->dependence[i] == AXIS_SCATTERED;
         if (one->dependence[i] == AXIS_FREE)
             *(digit < 0 ? &alike.whole[axis] : &alike.tiles[axis][digit]) = true;
-        add_program(one, axis, digit, one->dependence[i] == AXIS_FREE);
+        if (one->dependence[i] == AXIS_FREE)
+            add_free(one, &one->axes[i]);
+        else
+            add_program(one, axis, digit, false);
     }
     add_unread(one);
     if (!is_open) return true;
@@ -179,14 +191,15 @@ static bool is_in(const Function *function, const Op *op) {
 
 /// Adds what the view shows. False where that is not enough.
 static bool add_view(Differentiation *state, const SharingView *view, Op *op, int index,
-                     FlagAxes *all) {
-    FlagCase one = {.state = state, .view = view, .op = op, .all = all};
+                     FlagAxes *all, CopiedAxes *copied) {
+    FlagCase one = {.state = state, .view = view, .op = op, .all = all, .copied = copied};
     return add_case(&one, index);
 }
 
 const FlagAxes *shared_axes_by_flags(Differentiation *state, const Accumulation *statement) {
     const FlagCases *cases = sharing_cases(state);
     FlagAxes *all = ARENA_NEW(state->arena, FlagAxes);
+    CopiedAxes copied = {0};
     *all = (FlagAxes){.ends_rows = true};
     bool any = false;
     if (!cases->count) {
@@ -194,15 +207,16 @@ const FlagAxes *shared_axes_by_flags(Differentiation *state, const Accumulation 
                                   .axes = state->versions.axes,
                                   .places = state->versions.places,
                                   .upstreams = &state->stores.upstreams};
-        return add_view(state, &view, statement->op, 0, all) ? all : NULL;
+        return add_view(state, &view, statement->op, 0, all, &copied) ? all : NULL;
     }
     for (int i = 0; i < cases->count; i++) {
         const SharingView *view = &cases->items[i];
         Op *op = map_get_pointer(view->copies, statement->op);
         if (!op) return NULL;
         if (!is_in(view->function, op)) continue;
-        if (!add_view(state, view, op, i, all)) return NULL;
+        if (!add_view(state, view, op, i, all, &copied)) return NULL;
         any = true;
     }
+    add_copied(&copied, all);
     return any ? all : NULL;
 }

@@ -11,6 +11,7 @@
 #include "autodiff/addresses/place.h"
 #include "autodiff/addresses/segments.h"
 #include "autodiff/addresses/told.h"
+#include "autodiff/addresses/told_segments.h"
 #include "autodiff/digits/digits.h"
 #include "autodiff/digits/lane_digits.h"
 #include "autodiff/digits/rotations.h"
@@ -139,8 +140,7 @@ static bool visit_id_use(void *context, Op *op) {
     return !use->is_used;
 }
 
-/// Whether programs that differ by a digit of their ids alone do the same, and store the same: nothing reads that digit.
-static bool are_copies(const Differentiation *state, const SharingView *view, const Axis *axis) {
+bool programs_are_copies(const Differentiation *state, const SharingView *view, const Axis *axis) {
     const Value *id = view->axes->programs[axis->program_axis];
     if (axis->digit == AXIS_WHOLE || view->axes->tiles[axis->program_axis][axis->digit])
         return false;
@@ -149,20 +149,46 @@ static bool are_copies(const Differentiation *state, const SharingView *view, co
     return !use.is_used;
 }
 
-/// Why programs may share what an address reaches, by its axes, or NULL; `told_by` and what is assumed of offsets say why they do not.
+/// Rows of segments that tell programs apart along all axes, or NULL.
+static const SegmentRows *segments_around(Differentiation *state, const SharingView *view, Op *op,
+                                          const Axis *axes, const AxisDependence *dependence,
+                                          int count) {
+    const FunctionAxes *function = view->axes;
+    for (int i = 0; i < count; i++)
+        if (axes[i].is_program && dependence[i] == AXIS_FREE &&
+            !programs_are_copies(state, view, &axes[i]))
+            return NULL;
+    SegmentsOfRows segments = segments_of_rows(state->arena, view->function, op);
+    for (LIST_EACH(int, s, segments)) {
+        bool are_told = segments.items[s].blocks.numbers != NULL;
+        for (int i = 0; i < count && are_told; i++) {
+            if (!axes[i].is_program || dependence[i] != AXIS_SCATTERED) continue;
+            const Value *id = axes[i].digit == AXIS_WHOLE
+                                  ? function->programs[axes[i].program_axis]
+                                  : function->tiles[axes[i].program_axis][axes[i].digit];
+            are_told = id && segments_tell(state->arena, &segments.items[s], id);
+        }
+        if (are_told) return &segments.items[s];
+    }
+    return NULL;
+}
+
+/// Why programs may share what an address reaches, by its axes, or NULL; `told_by`, `segments` and what is assumed of offsets say why they do
+/// not.
 static const char *why_programs_meet(Differentiation *state, const SharingView *view,
                                      const Accumulation *statement, Op *op, const Axis *axes,
                                      const AxisDependence *dependence, int count,
-                                     const Op **told_by) {
+                                     const Op **told_by, const SegmentRows **segments) {
     Access access = places_find(view->places, op)->access;
     Value *offsets[ACCESS_MOST_AXES] = {0};
     for (int i = 0; i < count; i++) {
         if (!axes[i].is_program || dependence[i] == AXIS_OWNED) continue;
-        if (dependence[i] == AXIS_FREE && are_copies(state, view, &axes[i])) continue;
+        if (dependence[i] == AXIS_FREE && programs_are_copies(state, view, &axes[i])) continue;
         offsets[i] = offsets_around(state, view, &access, &axes[i]);
         if (offsets[i]) continue;
         *told_by = find_teller(state, view, op, dependence, count);
-        return *told_by
+        if (!*told_by) *segments = segments_around(state, view, op, axes, dependence, count);
+        return *told_by || *segments
                    ? NULL
                    : shared_axis(state->arena, &axes[i], dependence[i], statement->input->name);
     }
@@ -206,8 +232,8 @@ static GradientSharing affine_sharing(Differentiation *state, const SharingView 
                                 name)};
     int count = access_axes(state->arena, view->axes, &access, axes, dependence, ACCESS_MOST_AXES);
     GradientSharing sharing = {.is_private = true, .is_of_program = true};
-    sharing.why =
-        why_programs_meet(state, view, statement, op, axes, dependence, count, &sharing.told_by[0]);
+    sharing.why = why_programs_meet(state, view, statement, op, axes, dependence, count,
+                                    &sharing.told_by[0], &sharing.segments[0]);
     if (sharing.why) return (GradientSharing){.why = sharing.why};
     for (int i = 0; i < count; i++) {
         if (axes[i].is_program || dependence[i] == AXIS_OWNED) continue;
@@ -254,7 +280,7 @@ static GradientSharing sharing_in(Differentiation *state, const SharingView *vie
     if (!straight) straight = access_unshifted(state->arena, op, NULL);
     if (!straight) return sharing;
     GradientSharing plain = affine_sharing(state, view, statement, straight);
-    bool is_private = (plain.is_private && !plain.told_by[0]) ||
+    bool is_private = (plain.is_private && !plain.told_by[0] && !plain.segments[0]) ||
                       digits_are_private(state->arena, view->axes, straight);
     return is_private ? (GradientSharing){.is_private = true} : sharing;
 }
@@ -301,6 +327,7 @@ static GradientSharing sharing_in_cases(Differentiation *state, const Accumulati
         all.is_private = all.is_private && own.is_private;
         all.is_of_program = own.is_of_program;
         all.told_by[i] = original(view, own.told_by[0]);
+        all.segments[i] = own.segments[0];
         if (!own.is_private) all.why = own.why;
     }
     return all;
@@ -330,7 +357,7 @@ GradientSharing statement_sharing(Differentiation *state, const Accumulation *st
 
 bool sharing_is_told(const GradientSharing *sharing) {
     for (int i = 0; i < 1 << FLAGS_MOST; i++)
-        if (sharing->told_by[i]) return true;
+        if (sharing->told_by[i] || sharing->segments[i]) return true;
     return false;
 }
 
@@ -347,6 +374,46 @@ void assume_told_by(Differentiation *state, const Accumulation *statement, const
     Assumption assumption = {.text = text, .range = store->range, .of = output};
     row_spans_describe(state, store, &assumption);
     LIST_PUSH(state->arena, &state->stores.assumptions, assumption);
+}
+
+static void assume_once(Differentiation *state, Assumption assumption) {
+    for (LIST_EACH(int, i, state->stores.assumptions))
+        if (strcmp(state->stores.assumptions.items[i].text, assumption.text) == 0) return;
+    LIST_PUSH(state->arena, &state->stores.assumptions, assumption);
+}
+
+void assume_segments(Differentiation *state, const Accumulation *statement,
+                     const SegmentRows *segments) {
+    const char *input = statement->input->name;
+    const BlockList *blocks = &segments->blocks;
+    Assumption assumption = {.range = statement->range, .program_axis = AXIS_WHOLE};
+    if (segments->offsets) {
+        assumption.offsets = segments->offsets->name;
+        assumption.text = arena_printf(
+            state->arena,
+            "the offsets in `%s` do not decrease, so that programs share no elements of `%s`",
+            assumption.offsets, input);
+        assume_once(state, assumption);
+    }
+    if (!blocks->numbers) return;
+    if (segments->block) {
+        const Assumption room = {
+            .text = arena_printf(state->arena,
+                                 "the parts of a block of %s rows lie in it, so that programs "
+                                 "share no elements of `%s`",
+                                 poly_print(state->arena, segments->block), input),
+            .range = statement->range,
+            .program_axis = AXIS_WHOLE};
+        assume_once(state, room);
+    }
+    assumption.offsets = blocks->numbers->name;
+    assumption.blocks = arena_printf(state->arena, "%lld, %lld, %lld", (long long)blocks->step,
+                                     (long long)blocks->sequence, (long long)blocks->block);
+    assumption.text = arena_printf(
+        state->arena,
+        "no two programs read one pair of numbers from `%s`, so that they share no elements of `%s`",
+        assumption.offsets, input);
+    assume_once(state, assumption);
 }
 
 /// What is assumed where only a mask that is not understood (a length in memory) ends a row before the next one begins.
@@ -373,6 +440,8 @@ void assume_told(Differentiation *state, const Accumulation *statement) {
     GradientSharing sharing = statement_sharing(state, statement);
     for (int i = 0; i < 1 << FLAGS_MOST; i++)
         if (sharing.told_by[i]) assume_told_by(state, statement, sharing.told_by[i]);
+    for (int i = 0; i < 1 << FLAGS_MOST; i++)
+        if (sharing.segments[i]) assume_segments(state, statement, sharing.segments[i]);
     if (sharing.is_by_flags || !sharing_is_told(&sharing)) assume_ended(state, statement);
 }
 
@@ -478,17 +547,31 @@ typedef struct Two {
     const Op *told_by;  // what takes the upstream gradient of a store that the answer rests on
 } Two;
 
-/// As the view has them, and the stores that tell what each has.
+/// Whether segments tell of both which program has what, and all iterations of the one are in front of those of the other, unless `by_program`.
+static bool are_in_segments(Differentiation *state, Op *a, Op *b, const SegmentRows *one,
+                            const SegmentRows *other, bool by_program) {
+    Op *in_a, *in_b;
+    if (!one || !other || !segments_tell_together(state->arena, one, a, other, b)) return false;
+    ops_common_level(a, b, &in_a, &in_b);
+    return in_a && (by_program || !is_in_loop(in_a));
+}
+
+/// As the view has them, with the stores and segments that tell what each has, those of case `i`.
 static Pair pair_in(Differentiation *state, const SharingView *view, Two *two, Op *a, Op *b,
-                    const Op *told_a, const Op *told_b) {
+                    const GradientSharing *one, const GradientSharing *other, int i) {
+    const int of_a = one->is_by_flags ? i : 0, of_b = other->is_by_flags ? i : 0;
+    const Op *told_a = one->told_by[of_a], *told_b = other->told_by[of_b];
+    const SegmentRows *segments_a = one->segments[of_a], *segments_b = other->segments[of_b];
     if (digits_are_apart(state->arena, view->axes, a, b)) return PAIR_APART;
-    if (!told_a && !told_b &&
+    if (!told_a && !told_b && !segments_a && !segments_b &&
         (places_are_apart_by_strides(state->arena, view->axes, a, b) ||
          places_are_iterations(state->arena, view->axes, a, b)))
         return PAIR_APART;
     bool is_same = two->by_program && loops_are_alike(state, a, b, true);
     bool is_owned =
-        told_a || told_b
+        segments_a || segments_b
+            ? are_in_segments(state, a, b, segments_a, segments_b, two->by_program)
+        : told_a || told_b
             ? are_told_by_one(state, told_a, told_b, a, b)
             : is_same || places_are_owned_together(state->arena, view->axes, a, b, false);
     const Op *like = is_owned ? NULL : stored_like_both(state, view, a, b, two->by_program);
@@ -512,8 +595,7 @@ static Pair pair_in_cases(Differentiation *state, Two *two) {
         Op *right = map_get_pointer(view->copies, two->b->op);
         if (!left || !right) return PAIR_SHARED;
         if (!is_in(view->function, left) || !is_in(view->function, right)) continue;
-        Pair own = pair_in(state, view, two, left, right, one.told_by[one.is_by_flags ? i : 0],
-                           other.told_by[other.is_by_flags ? i : 0]);
+        Pair own = pair_in(state, view, two, left, right, &one, &other, i);
         if (own != PAIR_APART) all = own;
     }
     return all;
@@ -528,7 +610,7 @@ Pair pair_of(Differentiation *state, const Accumulation *a, const Accumulation *
     Pair pair = PAIR_SHARED;
     if (!one.is_by_flags && !other.is_by_flags) {
         SharingView view = whole_view(state);
-        pair = pair_in(state, &view, &two, a->op, b->op, one.told_by[0], other.told_by[0]);
+        pair = pair_in(state, &view, &two, a->op, b->op, &one, &other, 0);
     }
     if (pair == PAIR_SHARED) pair = pair_in_cases(state, &two);
     *told_by = two.told_by;

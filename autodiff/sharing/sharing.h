@@ -2,6 +2,7 @@
 #ifndef TAD_AUTODIFF_SHARING_SHARING_H
 #define TAD_AUTODIFF_SHARING_SHARING_H
 
+#include "autodiff/sharing/view.h"
 #include "autodiff/state/differentiation.h"
 
 typedef struct GradientSharing {
@@ -11,6 +12,8 @@ typedef struct GradientSharing {
     const Op *told_by
         [1
          << FLAGS_MOST];  // in each of these cases: what takes the upstream gradient of a store that tells which program has what; or NULL
+    const struct SegmentRows
+        *segments[1 << FLAGS_MOST];  // likewise: which rows of segments programs have; or NULL
     const char *why;
 } GradientSharing;
 
@@ -30,10 +33,15 @@ bool sharing_is_told(const GradientSharing *sharing);
 /// along some axes share that (`alike`, which is filled in) and memory or a flag decides about others; or NULL.
 const Op *told_but_for_alike(Differentiation *state, const Accumulation *statement,
                              AlikePrograms *alike);
+/// Whether programs that differ by a digit of their ids alone do the same in the view, and store the same: nothing reads that digit.
+bool programs_are_copies(const Differentiation *state, const SharingView *view, const Axis *axis);
 /// Says what is assumed of the stores that tell which program has what the statement touches.
 void assume_told(Differentiation *state, const Accumulation *statement);
 /// Says it of the store whose upstream gradient that takes.
 void assume_told_by(Differentiation *state, const Accumulation *statement, const Op *upstream);
+/// Says what is assumed of offsets, and of lists of blocks, that tell which program has what the statement touches.
+void assume_segments(Differentiation *state, const Accumulation *statement,
+                     const struct SegmentRows *segments);
 /// Whether a store of the forward tells apart which program has what of both, so that they meet in one program alone.
 bool are_told_together(Differentiation *state, const Accumulation *a, const Accumulation *b);
 /// `by_program`: whether iterations of one program may meet at places that are equal. `told_by`: set to what takes the upstream gradient of a store that

@@ -44,9 +44,8 @@ typedef struct FlagAxes {
     bool loop_is_open[LOOPS_MOST_NESTED];  // under some value nobody knows
     bool ends_rows;                        // no row reaches into the next one (statement_ends_rows)
     const Op *told_by[1 << FLAGS_MOST];    // as of SharedStatement, under each value
-    const Value *offsets
-        [1
-         << FLAGS_MOST];  // a parameter that must not decrease: programs have what lies between its elements
+    const struct SegmentRows
+        *segments[1 << FLAGS_MOST];  // rows that tell programs apart, in each of these cases
 } FlagAxes;
 
 /// A statement that adds to elements which other programs add to as well.

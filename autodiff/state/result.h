@@ -278,6 +278,8 @@ typedef struct Assumption {
     const char
         *offsets;  // the parameter whose elements do not decrease, as the Function checks; or NULL
     int program_axis;  // of the grid: each program reads its own offset and the next, or its own length; -1: digits of ids number them
+    const char *
+        blocks;  // of `offsets`: instead, no two pairs of its elements are one, "step, place, place" from pair to pair; or NULL
     const char
         *lengths;  // the parameter whose elements end rows of `of`, as the Function checks; or NULL
     const char *step, *of;  // from one row to the next, in Python over the forward's arguments

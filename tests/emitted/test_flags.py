@@ -268,6 +268,10 @@ LOAD = "tl.load(x + at, mask=inside"
 STORE = "tl.store(y + at, tl.sin(a) * b, mask=inside)"
 
 
+# numbers that are no pair of one program, so that the list of blocks tells nothing
+UNLISTED = [("tl.load(chunks + block * 2 + 1)", "tl.load(chunks + block * 2 + 2)")]
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -289,7 +293,7 @@ STORE = "tl.store(y + at, tl.sin(a) * b, mask=inside)"
     ],
 )
 def test_others_are_added(changes: list[tuple[str, str]], tmp_path: Path) -> None:
-    module, _ = backward(tmp_path, changed(TILES, *changes), "--no-proof")
+    module, _ = backward(tmp_path, changed(TILES, *UNLISTED, *changes), "--no-proof")
     assert "tl.atomic_add(dx" in module
 
 
@@ -326,7 +330,7 @@ def test_sides_that_one_launch_takes_both_are_added(condition: str, tmp_path: Pa
 
 def test_programs_that_share_under_one_value_of_the_flag_are_added(tmp_path: Path) -> None:
     text = changed(
-        TILES, ("first = batch * T\n", "first = 0\n"), ("* b, mask", "* b * batch, mask")
+        TILES, *UNLISTED, ("first = batch * T\n", "first = 0\n"), ("* b, mask", "* b * batch, mask")
     )
     module, _ = backward(tmp_path, text, "--no-proof")
     assert "tl.atomic_add(dx" in module

@@ -13,6 +13,8 @@ HEADS = (Path(__file__).parent / "kernels" / "shared_heads.py").read_text()
 SHARED = "head // (HV // H)"
 HERE = "here = inside[:, None] & (cols < K)[None, :]"
 STORE = "tl.store(y + there"
+# no pair of numbers, as far as anybody understands, so that the list of blocks tells nothing
+UNLISTED = ("chunks + block * 2 + 1", "chunks + tl.maximum(block * 2 + 1, 0)")
 
 
 def proof(folder: Path, text: str, *changes: tuple[str, str]) -> tuple[str, int]:
@@ -75,7 +77,7 @@ def test_the_kernel_asserts_that_heads_share_alike(tmp_path: Path) -> None:
     ],
 )
 def test_others_are_added(changes: list[tuple[str, str]], tmp_path: Path) -> None:
-    status, atomics = proof(tmp_path, HEADS, *changes)
+    status, atomics = proof(tmp_path, HEADS, UNLISTED, *changes)
     assert status == "proved" and atomics > 0
 
 

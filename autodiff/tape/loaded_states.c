@@ -1,6 +1,6 @@
 // A tape's load in; out the load of memory that has the same number. The sweep of the tape's loop says what an iteration leaves, `left(i)`: where
 // that is made of loads and of operations on elements alone, the state at the start of iteration `i` is `left(i - 1)`, and the first one's
-// is what the loop begins with. One state may be another one of the iteration before (`older = newer`), a few times over.
+// is what the loop begins with. It is done where all tapes that one loop fills go, so that nothing is left of it.
 #include "autodiff/tape/loaded_states.h"
 
 #include "analysis/addresses/affine.h"
@@ -19,7 +19,6 @@ enum {
     FOR_BOUNDS = 3,    // operands of a loop over a range, in front of what it carries
     MOST_LOADS = 2,    // in place of one of a tape: more would take longer
     MOST_COPIED = 48,  // operations of an iteration that are made again
-    MOST_BEFORE = 4,   // iterations that one state is behind another
 };
 
 /// One load of a tape that is made anew in front of it.
@@ -33,12 +32,9 @@ typedef struct Recall {
     int loads, copied;
 } Recall;
 
-static Value *state_at(Recall *recall, int index, Value *number, int depth);
-
 /// What an iteration has: its number, and what was made again of it.
 typedef struct Iteration {
     Value *number, *is_there;
-    int depth;
     Map copies;
 } Iteration;
 
@@ -134,10 +130,9 @@ static Value *copied(Recall *recall, Iteration *iteration, Value *value) {
     const Region *body = recall->sweep->regions[0];
     Value *copy = map_get_pointer(&iteration->copies, value);
     if (copy) return copy;
-    if (value->region == body) {
-        copy = value->index == 0
-                   ? variable_of(recall, iteration)
-                   : state_at(recall, value->index - 1, iteration->number, iteration->depth + 1);
+    if (value->region ==
+        body) {  // a state of the iteration before takes longer than a tape: 0.65 ms became 1.21
+        copy = value->index == 0 ? variable_of(recall, iteration) : NULL;
         if (copy) map_set_pointer(&iteration->copies, value, copy);
         return copy;
     }
@@ -176,14 +171,13 @@ static bool is_zero(const Value *value) {
 }
 
 /// What the loop carries at `index`, at the start of the iteration of that number.
-static Value *state_at(Recall *recall, int index, Value *number, int depth) {
+static Value *state_at(Recall *recall, int index, Value *number) {
     Builder *b = &recall->b;
     Op *sweep = recall->sweep;
     Value *left = region_terminator(sweep->regions[0])->operands[index],
           *first = sweep->operands[FOR_BOUNDS + index];
-    if (depth == MOST_BEFORE || !value_is_before(first, recall->load)) return NULL;
+    if (!value_is_before(first, recall->load)) return NULL;
     Iteration before = {.number = build_binary(b, OP_SUB, number, build_int(b, 1)),
-                        .depth = depth,
                         .copies = map_new(recall->state->arena)};
     before.is_there = build_binary(b, OP_GT, number, build_int(b, 0));
     left = copied(recall, &before, left);
@@ -228,18 +222,18 @@ static Op *store_of(const Tape *tape) {
     return NULL;
 }
 
-/// Puts what memory has in the place of what the tape has.
-static bool take(Differentiation *state, Op *load, const Map *ours) {
-    const Value *root = pointer_root(load->operands[0]);
-    const Tape *tape = root ? tape_of(state, root) : NULL;
-    Op *store = tape && !tape->steps && tape->sweep ? store_of(tape) : NULL;
+/// What memory has of what the load finds on its tape, at the load's place; NULL: nobody knows where.
+static Value *found_in_memory(Differentiation *state, const Tape *tape, Op *load, const Map *ours) {
+    Op *store = tape->steps ? NULL : store_of(tape);
     const Value *kept = store ? store->operands[1] : NULL;
     while (kept && kept->op && kept->op->code == OP_CAST) kept = kept->op->operands[0];
     if (!kept || tape->sweep->code != OP_FOR || kept->region != tape->sweep->regions[0] ||
         kept->index == 0)
-        return false;
+        return NULL;
+    for (int i = 0; i < FOR_BOUNDS; i++)
+        if (!value_is_before(tape->sweep->operands[i], load)) return NULL;
     const Poly *number = number_of(state->arena, tape->sweep, store, load);
-    if (!number) return false;
+    if (!number) return NULL;
     Recall recall = {.state = state,
                      .b = {.function = state->backward,
                            .region = load->parent,
@@ -249,45 +243,70 @@ static bool take(Differentiation *state, Op *load, const Map *ours) {
                      .sweep = tape->sweep,
                      .rank = load->results[0]->type.rank,
                      .ours = ours};
-    for (int i = 0; i < FOR_BOUNDS; i++)
-        if (!value_is_before(tape->sweep->operands[i], load)) return false;
     Value *at = build_poly(&recall.b, number);
-    Value *value = at ? state_at(&recall, kept->index - 1, at, 0) : NULL;
-    if (!value) return false;
+    Value *value = at ? state_at(&recall, kept->index - 1, at) : NULL;
     const DType element = load->results[0]->type.element;
-    if (!dtype_equal(value->type.element, element))
+    if (value && !dtype_equal(value->type.element, element))
         value = build_binary(&recall.b, OP_CAST, value, build_dtype(&recall.b, element));
-    value->name = kept->name;
-    region_replace_uses(state->backward->body, load->results[0], value);
-    return true;
+    if (value) value->name = kept->name;
+    return value;
 }
+
+/// A load of a tape that the loop fills, and what memory has in its place.
+typedef struct TapeLoad {
+    Op *load;
+    Value *instead;
+} TapeLoad;
 
 typedef struct TapeLoads {
     Differentiation *state;
-    OpList found;
+    const Op *sweep;
+    const Map *ours;
+    LIST(TapeLoad) found;
 } TapeLoads;
 
 static bool visit_load(void *context, Op *op) {
     TapeLoads *loads = context;
-    if (op->code == OP_LOAD && tape_value(loads->state, op))
-        LIST_PUSH(loads->state->arena, &loads->found, op);
+    const Value *root = op->code == OP_LOAD ? pointer_root(op->operands[0]) : NULL;
+    const Tape *tape = root ? tape_of(loads->state, root) : NULL;
+    if (tape && tape->sweep == loads->sweep)
+        LIST_PUSH(loads->state->arena, &loads->found, (TapeLoad){.load = op});
     return true;
+}
+
+/// Puts what memory has in the place of all tapes that a loop fills; false where some have to stay.
+static bool take(Differentiation *state, const Op *sweep, const Map *ours) {
+    TapeLoads loads = {.state = state, .sweep = sweep, .ours = ours};
+    region_walk(state->backward->body, visit_load, &loads);
+    for (LIST_EACH(int, i, loads.found)) {
+        TapeLoad *found = &loads.found.items[i];
+        const Tape *tape = tape_of(state, pointer_root(found->load->operands[0]));
+        found->instead = found_in_memory(state, tape, found->load, ours);
+        if (!found->instead) return false;
+    }
+    for (LIST_EACH(int, i, loads.found))
+        region_replace_uses(state->backward->body, loads.found.items[i].load->results[0],
+                            loads.found.items[i].instead);
+    return loads.found.count > 0;
 }
 
 static bool take_all(Differentiation *state, const Map *ours) {
-    TapeLoads loads = {.state = state};
-    if (!state->tapes.tapes.count) return false;
-    region_walk(state->backward->body, visit_load, &loads);
     bool any = false;
-    for (LIST_EACH(int, i, loads.found)) any |= take(state, loads.found.items[i], ours);
-    if (!any) return false;
+    for (LIST_EACH(int, i, state->tapes.tapes)) {
+        const Op *sweep = state->tapes.tapes.items[i]->sweep;
+        bool is_first = sweep != NULL;
+        for (int k = 0; k < i; k++) is_first &= state->tapes.tapes.items[k]->sweep != sweep;
+        any |= is_first && take(state, sweep, ours);
+    }
     function_drop_dead(state->backward);
-    tapes_prune(state);
-    return true;
+    if (any) tapes_prune(state);
+    return any;
 }
 
-void stored_states_take(Differentiation *state, const Map *ours) { take_all(state, ours); }
+void stored_states_take(Differentiation *state, const Map *ours) {
+    if (state->tapes.tapes.count) take_all(state, ours);
+}
 
 void loaded_states_take(Differentiation *state) {
-    if (take_all(state, NULL)) function_clean(state->backward);
+    if (state->tapes.tapes.count && take_all(state, NULL)) function_clean(state->backward);
 }

@@ -39,12 +39,10 @@ TAPS = """@triton.jit
 def k(x_ptr, y_ptr, T, N, B: tl.constexpr):
     i = tl.program_id(0) * B + tl.arange(0, B)
     m = i < N
-    older = tl.zeros([B], dtype=tl.float32) + 0.5
-    newer = tl.zeros([B], dtype=tl.float32)
+    newer = tl.zeros([B], dtype=tl.float32) + 0.5
     for t in range(FIRST, T, STEP):
         x = tl.load(x_ptr + t * N + i, mask=m, other=0.0)
-        tl.store(y_ptr + t * N + i, older * newer * x, mask=m)
-        older = newer
+        tl.store(y_ptr + t * N + i, newer * newer * x, mask=m)
         newer = LEFT
 
 
@@ -107,6 +105,16 @@ def test_inputs_that_are_handed_on(
     text = proved_module(tmp_path, HEAD + parts)
     assert ("newer_tape" in kernel_of(text)) == is_taped
     gradients_of(text, [np.random.default_rng(7).uniform(-1, 1, (7, 6))], interpreter)
+
+
+def test_a_tape_that_stays_keeps_those_beside_it(tmp_path: Path) -> None:
+    """Its loop runs beforehand, whatever the others need: `older` is a state of the iteration before."""
+    text = TAPS.replace("FIRST", "0").replace("STEP", "1").replace("LEFT", "x")
+    text = text.replace("newer * newer * x", "newer * older * x")
+    text = text.replace("        newer = x", "        older = newer\n        newer = x")
+    text = text.replace("    for t", "    older = tl.zeros([B], dtype=tl.float32)\n    for t")
+    kernel = kernel_of(proved_module(tmp_path, HEAD + text))
+    assert "newer_tape" in kernel and "older_tape" in kernel
 
 
 STORED = """@triton.jit

@@ -156,11 +156,12 @@ Actions actions_offer(Arena *arena, const Snapshot *snapshot, uint32_t start, ui
     return actions;
 }
 
-static const Diagnostic *diagnostic_of(const Snapshot *snapshot, const ActionRow *row,
-                                       Range range) {
+static const Diagnostic *diagnostic_of(const Snapshot *snapshot, const ActionRow *row, Range range,
+                                       const char *finding) {
     for (LIST_EACH(int, i, snapshot->diagnostics.list)) {
         const Diagnostic *diagnostic = &snapshot->diagnostics.list.items[i];
-        if (row_fixes(row, diagnostic) && diagnostic->range.start == range.start &&
+        bool is_it = !finding || strcmp(diagnostic_rows[diagnostic->id].name, finding) == 0;
+        if (is_it && row_fixes(row, diagnostic) && diagnostic->range.start == range.start &&
             diagnostic->range.end == range.end)
             return diagnostic;
     }
@@ -177,7 +178,8 @@ ActionEdit action_apply(Arena *arena, const Snapshot *snapshot, ActionId id, Ran
 ActionEdit action_apply_as(Arena *arena, const Snapshot *snapshot, ActionId id, Range range,
                            const ActionChoices *choices) {
     const ActionRow *row = &action_rows[id];
-    const Diagnostic *diagnostic = row->diagnostic ? diagnostic_of(snapshot, row, range) : NULL;
+    const Diagnostic *diagnostic =
+        row->diagnostic ? diagnostic_of(snapshot, row, range, choices->finding) : NULL;
     if (row->diagnostic && !diagnostic)
         return edit_refused("the text has changed: what this fixes is no longer here");
     ActionEdit edit = {.label = row->title};
@@ -192,6 +194,12 @@ ActionEdit action_apply_as(Arena *arena, const Snapshot *snapshot, ActionId id, 
     if (is_checked && !fix_holds(&fix))
         return edit_refused("analysed again, the changed text is no better: nothing was changed");
     return edit;
+}
+
+ActionEdit action_apply_offered(Arena *arena, const Snapshot *snapshot, const Action *action) {
+    const Diagnostic *fixed = action->diagnostic;
+    const ActionChoices choices = {.finding = fixed ? diagnostic_rows[fixed->id].name : NULL};
+    return action_apply_as(arena, snapshot, action->id, action->range, &choices);
 }
 
 static bool edits_touch(const ActionEdit *all, const ActionEdit *one) {
@@ -211,7 +219,9 @@ ActionEdit actions_fix_all(Arena *arena, const Snapshot *snapshot, ActionWanted 
         if (wanted && !wanted(context, diagnostic)) continue;
         for (int id = 0; id < ACTION_COUNT; id++) {
             if (!action_rows[id].is_safe || !row_fixes(&action_rows[id], diagnostic)) continue;
-            ActionEdit one = action_apply(arena, snapshot, (ActionId)id, diagnostic->range);
+            const Action action = {
+                .id = (ActionId)id, .diagnostic = diagnostic, .range = diagnostic->range};
+            ActionEdit one = action_apply_offered(arena, snapshot, &action);
             if (edit_is_empty(&one) || edits_touch(&all, &one)) continue;
             Fix merged = fix_open(arena, snapshot, NULL, diagnostic->range, &all);
             for (LIST_EACH(int, k, one.edits))

@@ -72,11 +72,15 @@ typedef struct ActionEdit {
 typedef struct ActionChoices {
     bool is_untuned;     // a backward of a tuned kernel has no list of its own
     bool saves_nothing;  // forwards store nothing for their backwards alone
+    const char *
+        finding;  // the name of the one that is meant, where several are at one place; NULL: the first
 } ActionChoices;
 ActionEdit action_apply(Arena *arena, const Snapshot *snapshot, ActionId id, Range range);
 /// The same, with choices of the user's.
 ActionEdit action_apply_as(Arena *arena, const Snapshot *snapshot, ActionId id, Range range,
                            const ActionChoices *choices);
+/// The same of an action that was offered, of this snapshot: for the finding that it fixes, where several are at one place.
+ActionEdit action_apply_offered(Arena *arena, const Snapshot *snapshot, const Action *action);
 /// Whether a finding is one to be fixed.
 typedef bool ActionWanted(void *context, const Diagnostic *diagnostic);
 /// All safe fixes of the file together (source.fixAll), of those findings that `wanted` wants (NULL: all); of two that touch each other,

@@ -287,7 +287,7 @@ static void check_first_blocks(Gradcheck *check, PlanConfiguration *configuratio
         Content *content = &other.arguments[i].content;
         bool is_made_up = other.arguments[i].kind == ARGUMENT_POINTER &&
                           content->kind == CONTENT_SMALL && content->has_mark &&
-                          content->mark == content->high;
+                          (double)content->mark == content->high;
         if (is_made_up) content->has_mark = false;
         has_marks = has_marks || is_made_up;
     }

@@ -211,7 +211,7 @@ static void print_actions(const Dump *dump, ActionRefusal *refusal, bool fixes_a
             action->title, action->disabled ? "; not here: " : "",
             action->disabled ? action->disabled : "");
         if (action->disabled) continue;
-        ActionEdit edit = action_apply(dump->arena, snapshot, action->id, action->range);
+        ActionEdit edit = action_apply_offered(dump->arena, snapshot, action);
         print_edit(dump, &edit);
     }
 }

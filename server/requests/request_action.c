@@ -64,7 +64,10 @@ static Json *action_json(Request *request, const Snapshot *snapshot, const Actio
         json_set(json, "disabled", disabled);
         return json;
     }
-    json_set(json, "data", action_data(request, row->name, action->range));
+    Json *data = action_data(request, row->name, action->range);
+    if (action->diagnostic)
+        json_set_string(data, "finding", diagnostic_rows[action->diagnostic->id].name);
+    json_set(json, "data", data);
     return json;
 }
 
@@ -108,7 +111,7 @@ static bool action_complete(Request *request, const Snapshot *snapshot, const Ac
                               goes_below ? "below" : "file"));
         return true;
     }
-    ActionEdit edit = action_apply(request->arena, snapshot, action->id, action->range);
+    ActionEdit edit = action_apply_offered(request->arena, snapshot, action);
     if (edit.refusal) return false;
     json_set(json, "edit", action_edit_json(request, snapshot, &edit));
     return true;
@@ -354,10 +357,11 @@ Json *handle_code_action_resolve(Request *request) {
     Range range = {snapshot->source, (uint32_t)start, (uint32_t)end};
     const Kernel *kernel = snapshot_kernel_at(snapshot, range.start);
     UpdateNews ignored = {0};
+    const ActionChoices choices = {.finding = json_get_string(data, "finding", NULL)};
     ActionEdit edit = is_fix_all ? actions_fix_all(request->arena, snapshot, NULL, NULL)
                       : id == ACTION_BACKWARD_FILE && kernel && kernel_is_forward(kernel)
                           ? backward_edit(request, snapshot, kernel, false, &ignored)
-                          : action_apply(request->arena, snapshot, id, range);
+                          : action_apply_as(request->arena, snapshot, id, range, &choices);
     Json *json = action_edit_json(request, snapshot, &edit);
     if (!json) return NULL;
     Json *action = json_copy(request->arena, request->params);

@@ -42,7 +42,7 @@ static Actions offered(const Fixture *fixture, OfferKind kind) {
 }
 
 static ActionEdit applied(const Fixture *fixture, const Action *action) {
-    return action_apply(fixture->arena, fixture->snapshot, action->id, action->range);
+    return action_apply_offered(fixture->arena, fixture->snapshot, action);
 }
 
 /* ---- golden files ---- */

@@ -107,7 +107,7 @@ Error grid_find(Arena *arena, const Problem *problem, PlanConfiguration *configu
     Executor executor = executor_new(scratch, &probe);
     Error error = NULL;
     Budget *budget = problem->budget;
-    const int64_t limit = budget->limit;
+    const int64_t limit = budget ? budget->limit : 0;
     if (limit) budget->limit = budget->steps + (limit - budget->steps) / SHARE_OF_SEARCH;
     for (int axis = 0; axis < 3 && !error; axis++) {
         if (!used[axis] || counted[axis]) continue;
@@ -116,7 +116,7 @@ Error grid_find(Arena *arena, const Problem *problem, PlanConfiguration *configu
         if (useful == MOST_PROGRAMS) region_walk(problem->forward->body, visit_digit, &search);
         configuration->grid[axis] = useful == MOST_PROGRAMS ? search.most : useful > 0 ? useful : 1;
     }
-    budget->limit = limit;
+    if (budget) budget->limit = limit;
     if (error) error = arena_strdup(arena, error);
     arena_free(scratch);
     configuration->grid_is_known = true;

@@ -717,7 +717,7 @@ static bool adds_less_than_it_reads(Arena *arena, const Op *statement) {
 
 typedef struct RowsFromMemory {
     Map seen;
-    const Op *loop;
+    const Op *loop;  // NULL: a number from anywhere counts
     bool found;
 } RowsFromMemory;
 
@@ -726,7 +726,8 @@ static bool visit_address(void *context, Value *value) {
     RowsFromMemory *search = context;
     if (!value->op || value->constant || map_has_pointer(&search->seen, value)) return true;
     map_set_pointer(&search->seen, value, value);
-    search->found = value->op->code == OP_LOAD && op_is_within(value->op, search->loop);
+    search->found =
+        value->op->code == OP_LOAD && (!search->loop || op_is_within(value->op, search->loop));
     return !search->found && op_walk_captured(value->op, visit_address, search);
 }
 
@@ -736,6 +737,27 @@ static bool scatters_in_loop(Arena *arena, const Op *statement) {
     RowsFromMemory search = {.seen = map_new(arena), .loop = loop};
     return loop && op_is_loop(loop->code) && !visit_address(&search, statement->operands[0]) &&
            search.found;
+}
+
+/// Whether a loop goes through what memory says, and adds to another element each time: a share of one's own would be as large as the tensor,
+/// for the few elements that a program has.
+static bool goes_through_memory(Arena *arena, const Op *statement) {
+    for (const Op *loop = statement->parent->parent; loop; loop = loop->parent->parent) {
+        if (loop->code != OP_FOR) continue;
+        RowsFromMemory bounds = {.seen = map_new(arena)};
+        for (int i = 0; i < 2 && !bounds.found; i++) visit_address(&bounds, loop->operands[i]);
+        if (bounds.found &&
+            value_depends_on(arena, statement->operands[0], loop->regions[0]->arguments[0], NULL))
+            return true;
+    }
+    return false;
+}
+
+/// Whether the sum is over all programs: nothing tells two of them apart.
+static bool sums_all_programs(const FunctionAxes *axes, const Candidate *candidate) {
+    for (int axis = 0; axis < PROGRAM_AXES; axis++)
+        if (axes->programs[axis] && !candidate->summed[summed_axis(axis, AXIS_WHOLE)]) return false;
+    return true;
 }
 
 /// Axes of the grid along which programs keep what they add apart: all of them, where `all`.
@@ -751,6 +773,7 @@ static bool find_kept_axes(Differentiation *state, const FunctionAxes *axes,
         if (!all || !lanes_have_numbers(op)) return false;
         candidate.is_open = true;
     }
+    if (sums_all_programs(axes, &candidate) && goes_through_memory(state->arena, op)) return false;
     // Shares of what is as large as all that is read take much memory. Of few of them few programs do the work, which loops and
     // products keep busy: they get more room.
     bool is_dear = !adds_less_than_it_reads(state->arena, op), is_busy = false;

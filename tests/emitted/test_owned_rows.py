@@ -211,3 +211,25 @@ def test_a_store_at_the_same_place_tells_halves_of_blocks_apart(
     text = STAGE.replace("LOADED", loaded).replace("MASK", mask)
     status, found = checked(tmp_path, text)
     assert (status, found) == ("proved", atomics)
+
+
+SPARSE = """@triton.jit
+def sparse(starts, col, val, x, y, D, B: tl.constexpr):
+    row = tl.program_id(0)
+    d = tl.program_id(1) * B + tl.arange(0, B)
+    acc = tl.zeros([B], dtype=tl.float32)
+    for e in range(tl.load(starts + row), tl.load(starts + row + 1)):
+        a = tl.load(x + tl.load(col + e) * D + d, mask=d < D, other=0.0)
+        acc += tl.load(val + e) * a
+    tl.store(y + row * D + d, acc, mask=d < D)
+"""
+
+
+def test_no_program_has_a_share_of_all_that_memory_lists(tmp_path: Path) -> None:
+    """Each of them has a few of the elements: shares would be all of these for each program."""
+    path = tmp_path / "rows.py"
+    path.write_text(HEAD + SPARSE)
+    text = tad("--backward", "--no-proof", path).stdout
+    kernel = text[text.index("def sparse_backward(") :].split("\\nclass ")[0]
+    assert "most_slices" not in kernel
+    assert "tl.atomic_add(dval + e" in kernel

@@ -245,7 +245,8 @@ def test_what_a_gradient_assumes_is_said(workspace: Workspace) -> None:
         "remainder_of_another": "its id does not tell which",
     }
     texts = list(wanted.values())
-    texts.insert(2, "so that they share no elements of `x_ptr`")  # of `halves`, too
+    told = "so that they share no elements of `x_ptr`"
+    texts[2:2] = [told, told]  # of `halves` and `digits`, too
     assert len(said) == len(texts), result.stderr
     for line, text in zip(said, texts, strict=True):
         assert text in line

@@ -230,6 +230,6 @@ def test_no_program_has_a_share_of_all_that_memory_lists(tmp_path: Path) -> None
     path = tmp_path / "rows.py"
     path.write_text(HEAD + SPARSE)
     text = tad("--backward", "--no-proof", path).stdout
-    kernel = text[text.index("def sparse_backward(") :].split("\\nclass ")[0]
+    kernel = text[text.index("def sparse_backward(") :].split("\nclass ")[0]
     assert "most_slices" not in kernel
     assert "tl.atomic_add(dval + e" in kernel

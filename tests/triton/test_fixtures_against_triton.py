@@ -49,7 +49,7 @@ TYPES = {
     "dim": "i32",
     **dict.fromkeys(("k", "v", "g", "o", "X", "W", "B", "Y", "Rstd"), "*fp32"),
     **dict.fromkeys(("grad_ptr", "input_ptr", "target_ptr", "q_ptr", "k_ptr"), "*fp32"),
-    **dict.fromkeys(("table_ptr", "rows_ptr"), "*i32"),
+    **dict.fromkeys(("table_ptr", "rows_ptr", "group_ptr"), "*i32"),
     **dict.fromkeys(("input_stride", "target_stride", "stride_table_b", "stride_table_s"), "i32"),
     **{f"{of}_{axis}": "i32" for of in "qky" for axis in ("batch", "head", "dim")},
     "H": "i32",

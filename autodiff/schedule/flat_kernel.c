@@ -119,18 +119,15 @@ static int find_sets(Flat *flat, OwnDigits *sets, int *set_of) {
     for (LIST_EACH(int, i, state->parts.shared)) {
         Op *op = state->parts.shared.items[i].statement.op;
         if (op->parent != state->backward->body) return -1;
-        if (op->operands[0]->type.rank == 0) {
-            set_of[i] = SET_OF_SUMS;
-            continue;
-        }
-        if (!digits_own(state->arena, op, &sets[count])) return -1;
-        int set = 0;
-        while (set < count && !same_digits(&sets[set], &sets[count])) set++;
+        const bool is_sum = op->operands[0]->type.rank == 0;
+        int set = is_sum ? SET_OF_SUMS : 0;
+        if (!is_sum && !digits_own(state->arena, op, &sets[count])) return -1;
+        while (!is_sum && set < count && !same_digits(&sets[set], &sets[count])) set++;
         for (int k = 0; k < i; k++)  // a gradient is one kernel's
             if (state->parts.shared.items[k].gradient == state->parts.shared.items[i].gradient &&
                 set_of[k] != set)
                 return -1;
-        if (sets[count].is_plain)
+        if (!is_sum && sets[count].is_plain)
             map_set_pointer(&flat->plain, state->parts.shared.items[i].statement.gradient, flat);
         set_of[i] = set;
         count += set == count;

@@ -111,7 +111,7 @@ static bool visit_store(void *context, Op *op) {
 static Value *loaded(Recall *recall, Iteration *iteration, Value *value) {
     StateStore search = {.recall = recall, .value = value};
     if (recall->ours) region_walk(recall->sweep->regions[0], visit_store, &search);
-    if (!search.found || recall->loads++ == MOST_LOADS) return NULL;
+    if (!search.found || recall->loads++ >= MOST_LOADS) return NULL;
     Builder *b = &recall->b;
     Value *mask = access_mask(search.found),
           *at = copied(recall, iteration, search.found->operands[0]);
@@ -130,8 +130,8 @@ static Value *copied(Recall *recall, Iteration *iteration, Value *value) {
     const Region *body = recall->sweep->regions[0];
     Value *copy = map_get_pointer(&iteration->copies, value);
     if (copy) return copy;
-    if (value->region ==
-        body) {  // a state of the iteration before takes longer than a tape: 0.65 ms became 1.21
+    // A state of the iteration before takes longer than a tape: 0.65 ms became 1.21.
+    if (value->region == body) {
         copy = value->index == 0 ? variable_of(recall, iteration) : NULL;
         if (copy) map_set_pointer(&iteration->copies, value, copy);
         return copy;
@@ -140,8 +140,8 @@ static Value *copied(Recall *recall, Iteration *iteration, Value *value) {
     copy = loaded(recall, iteration, value);
     if (copy) return copy;
     const Op *op = value->op;
-    if (!op || recall->copied++ == MOST_COPIED || !can_be_again(recall, op)) return NULL;
-    if (op->code == OP_LOAD && recall->loads++ == MOST_LOADS) return NULL;
+    if (!op || recall->copied++ >= MOST_COPIED || !can_be_again(recall, op)) return NULL;
+    if (op->code == OP_LOAD && recall->loads++ >= MOST_LOADS) return NULL;
     for (int i = 0; i < op->operand_count; i++)
         if (op->operands[i] && !copied(recall, iteration, op->operands[i])) return NULL;
     op_clone(&recall->b, op, &iteration->copies);
@@ -216,6 +216,14 @@ static const Poly *number_of(Arena *arena, const Op *sweep, Op *store, Op *load)
     return poly_divide_exact(arena, poly_subtract(arena, loaded.offset.base, start), tile);
 }
 
+/// Whether a number can be built in front of the operation.
+static bool is_readable_before(const Poly *poly, const Op *place) {
+    for (int t = 0; t < poly->count; t++)
+        for (int i = 0; i < poly->terms[t].atom_count; i++)
+            if (!value_is_before(poly->terms[t].atoms[i], place)) return false;
+    return true;
+}
+
 static Op *store_of(const Tape *tape) {
     for (LIST_EACH(int, i, tape->ops))
         if (tape->ops.items[i]->code == OP_STORE) return tape->ops.items[i];
@@ -233,7 +241,7 @@ static Value *found_in_memory(Differentiation *state, const Tape *tape, Op *load
     for (int i = 0; i < FOR_BOUNDS; i++)
         if (!value_is_before(tape->sweep->operands[i], load)) return NULL;
     const Poly *number = number_of(state->arena, tape->sweep, store, load);
-    if (!number) return NULL;
+    if (!number || !is_readable_before(number, load)) return NULL;
     Recall recall = {.state = state,
                      .b = {.function = state->backward,
                            .region = load->parent,

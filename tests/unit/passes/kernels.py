@@ -385,3 +385,21 @@ def run_taken_for_floats(x):
     y = torch.empty_like(x)
     taken_for_floats[(triton.cdiv(x.numel(), 8),)](x, y, x.numel(), BLOCK=8)
     return y
+
+
+@triton.jit
+def beside_the_newer(x_ptr, y_ptr, T, N, B: tl.constexpr):
+    """An iteration hands on what it has loaded: memory has that state, and no tape is filled."""
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    newer = tl.zeros([B], dtype=tl.float32) + 0.5
+    for t in range(T):
+        x = tl.load(x_ptr + t * N + i, mask=i < N, other=0.0)
+        tl.store(y_ptr + t * N + i, newer * newer * x, mask=i < N)
+        newer = x
+
+
+def run_beside_the_newer(x):
+    T, N = x.shape
+    y = torch.empty_like(x)
+    beside_the_newer[(triton.cdiv(N, 4),)](x, y, T, N, B=4)
+    return y

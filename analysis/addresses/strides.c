@@ -1,15 +1,75 @@
 // Polynomials of sizes and strides in; what holds of them whatever the launch passes, out.
 #include "analysis/addresses/strides.h"
 
+#include "analysis/addresses/axis.h"
 #include "analysis/build/infer.h"
+#include "analysis/build/value_poly.h"
 #include "analysis/ir/walk.h"
 
+/// 1 or -1: which way a loop goes, where its step is a number, or made of sizes; 0: nobody knows.
+static int direction_of(Arena *arena, Value *step) {
+    const Poly *by = value_poly(arena, step);
+    int direction = 0;
+    for (int t = 0; by && t < by->count; t++) {
+        int own = by->terms[t].coefficient < 0 ? -1 : 1;
+        if (direction && own != direction) return 0;
+        direction = own;
+    }
+    return direction;
+}
+
+/// What a loop's variable is at least; NULL: nobody knows, or it is 0.
+static const Poly *first_of_loop(Arena *arena, const Value *variable) {
+    const Op *loop = variable->region->parent;
+    int direction = direction_of(arena, loop->operands[2]);
+    if (!direction) return NULL;
+    int64_t number;
+    const Poly *first = value_poly(arena, loop->operands[direction < 0 ? 1 : 0]);
+    if (direction < 0) first = poly_add(arena, first, poly_constant(arena, 1));
+    return first && poly_is_constant(first, &number) && number >= 0 ? NULL : first;
+}
+
+/// The variables of loops, counted from what they are at least.
+static const Poly *in_iterations(Arena *arena, const Poly *poly) {
+    enum { MOST_LOOPS = 8 };
+    const Value *done[MOST_LOOPS];
+    for (int count = 0; poly && count < MOST_LOOPS; count++) {
+        Value *variable = NULL;
+        for (int t = 0; t < poly->count && !variable; t++)
+            for (int a = 0; a < poly->terms[t].atom_count && !variable; a++) {
+                Value *atom = poly->terms[t].atoms[a];
+                bool is_open = value_is_loop_variable(atom);
+                for (int i = 0; i < count; i++) is_open = is_open && done[i] != atom;
+                if (is_open) variable = atom;
+            }
+        if (!variable) break;
+        done[count] = variable;
+        const Poly *first = first_of_loop(arena, variable);
+        if (first)
+            poly = poly_substitute(arena, poly, variable,
+                                   poly_add(arena, poly_atom(arena, variable), first));
+    }
+    return poly;
+}
+
+/// The first program has number 0, as the first iteration has; sizes and strides are 1 or more.
+static bool may_be_zero_atom(const Value *atom) {
+    return value_is_loop_variable(atom) || (atom->op && atom->op->code == OP_PROGRAM_ID);
+}
+
+static int64_t at_least(const Monomial *term) {
+    for (int a = 0; a < term->atom_count; a++)
+        if (may_be_zero_atom(term->atoms[a])) return 0;
+    return term->coefficient;
+}
+
 bool poly_is_nonnegative(Arena *arena, const Poly *poly) {
+    poly = in_iterations(arena, poly);
     if (!poly) return false;
-    int64_t least = 0;  // what it is where all atoms are 1
+    int64_t least = 0;  // what it is where all atoms are as small as they may be
     bool any_negative = false;
     for (int t = 0; t < poly->count; t++) {
-        least += poly->terms[t].coefficient;
+        least += at_least(&poly->terms[t]);
         any_negative = any_negative || poly->terms[t].coefficient < 0;
     }
     if (!any_negative || least < 0) return !any_negative;
@@ -23,7 +83,7 @@ bool poly_is_nonnegative(Arena *arena, const Poly *poly) {
             for (int u = 0; u < t && !done; u++)
                 for (int b = 0; b < poly->terms[u].atom_count; b++)
                     if (poly->terms[u].atoms[b] == atom) done = true;
-            if (done) continue;
+            if (done || may_be_zero_atom(atom)) continue;
             shifted =
                 poly_substitute(arena, shifted, atom, poly_add(arena, poly_atom(arena, atom), one));
         }

@@ -8,7 +8,8 @@
 bool stride_may_vanish(const Poly *weight);
 /// Whether two strides may be of one dimension: but for numbers that a caller chooses (`is_chosen`) they are the same.
 bool strides_may_meet(Arena *arena, const Poly *a, const Poly *b);
-/// True where `poly` >= 0 follows from every atom being at least 1; false for NULL.
+/// True where `poly` >= 0 follows from every size and stride being at least 1, and numbers of programs and iterations at least 0; false for
+/// NULL.
 bool poly_is_nonnegative(Arena *arena, const Poly *poly);
 
 #endif

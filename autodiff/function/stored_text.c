@@ -520,14 +520,56 @@ static StepCheck check_that_is_said(Arena *arena, const LaunchPlan *plan, const 
     return said;
 }
 
+/// The arguments of the forward, by name, as a dict: a heuristic asks for them.
+static const char *given_text(Arena *arena, const LaunchPlan *plan) {
+    Buffer out = buffer_new(arena);
+    for (int p = 0; p < plan->kernel->parameter_count; p++) {
+        const Parameter *parameter = plan_parameter(plan, p);
+        if (plan->kernel->has_heuristics && plan->passed[p] && !parameter_is_descriptor(parameter))
+            buffer_printf(&out, "%s%s=%s", out.size ? ", " : "", parameter->name, parameter->name);
+    }
+    return arena_printf(arena, "dict(%s)", buffer_text(&out));
+}
+
+/// The flags under which something is touched, with defaults of what launches leave out. What a tuner or a heuristic sets is asked for at the call.
+/// NULL: nobody knows one of them.
+static const char *flags_text(Arena *arena, const LaunchPlan *plan, const char *flags) {
+    const char *meta = plan_name(arena, plan, "meta");
+    Buffer out = buffer_new(arena);
+    bool is_tuned = false;
+    for (const char *at = flags; *at;) {
+        size_t size = name_size(at);
+        Str name = {at, size};
+        int p = size ? parameter_find(plan->kernel, name) : -1;
+        Str left_out = p >= 0 ? plan->kernel->parameters[p].default_text : (Str){0};
+        if (p < 0 || plan_has(plan, p)) {
+            buffer_add(&out, at, size ? size : 1);
+        } else if (kernel_tunes(plan->kernel, name)) {
+            is_tuned = true;
+            buffer_printf(&out, "%s[\"%.*s\"]", meta, STR_ARGS(name));
+        } else if (left_out.size) {
+            buffer_printf(&out, "(%.*s)", STR_ARGS(left_out));
+        } else {
+            return NULL;
+        }
+        at += size ? size : 1;
+    }
+    if (!is_tuned) return buffer_text(&out);
+    return arena_printf(arena, "_may_be(%s, %s, lambda %s: %s)", plan->callee,
+                        given_text(arena, plan), meta, buffer_text(&out));
+}
+
 /// Python that holds where a check matters: where autograd asks for the gradient of an input, or for any one that an output's leads to.
+/// NULL: it cannot be said.
 static const char *check_need_text(Arena *arena, const LaunchPlan *plan, const StepsPlace *place,
                                    const StepCheck *check) {
     int of = parameter_find(plan->kernel, str_from(check->of));
     bool is_input = of >= 0 && plan->passed[of] && !parameter_is_output(plan_parameter(plan, of));
     const char *need = is_input ? need_text_at(arena, plan, place->ctx, place->before, check->of)
                                 : arena_printf(arena, "any(%s.needs_input_grad)", place->ctx);
-    return *check->guard ? arena_printf(arena, "%s and (%s)", need, check->guard) : need;
+    if (!*check->guard) return need;
+    const char *flags = flags_text(arena, plan, check->guard);
+    return flags ? arena_printf(arena, "%s and (%s)", need, flags) : NULL;
 }
 
 static const char *list_of_ranges(Arena *arena, const StepCheck *check, const char *programs) {
@@ -581,7 +623,8 @@ const char *steps_check_text(Arena *arena, const LaunchPlan *plan, const StepsPl
             other = check_that_is_said(arena, plan, check->other, false);
             own.other = &other;
         }
-        if (!check->range_count || !is_check_said(plan, check, &most_axis)) continue;
+        const char *need = check_need_text(arena, plan, place, check);
+        if (!need || !check->range_count || !is_check_said(plan, check, &most_axis)) continue;
         bool is_open = most_axis >= 0 && grid_is_tuned(plan);
         if ((most_axis > 0 || is_open) && programs == place->grid) {
             programs = programs_name(arena, plan);
@@ -591,7 +634,6 @@ const char *steps_check_text(Arena *arena, const LaunchPlan *plan, const StepsPl
             last_need = "";
         }
         Texts arguments = check_arguments(arena, check, programs);
-        const char *need = check_need_text(arena, plan, place, check);
         if (strcmp(need, last_need) != 0) layout_statement(&out, place->indent, "if ", need, ":");
         last_need = need;
         const char *head = check->is_of_windows  ? "_check_windows"

@@ -237,6 +237,11 @@ static const char *site_text(Arena *arena, const Snapshot *snapshot, const Launc
         *why = "its launch has arguments that the kernel does not take";
         return NULL;
     }
+    const char *lacks = is_late ? NULL : launch_lacks(plan, &bound);
+    if (lacks) {
+        *why = arena_printf(arena, "its launch passes no `%s`", lacks);
+        return NULL;
+    }
     return !is_late && launch_is_plain(module, plan, &bound)
                ? apply_text(arena, module, plan, &bound, column)
                : launch_text(arena, module, plan, site, column);

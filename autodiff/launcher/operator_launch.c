@@ -267,7 +267,9 @@ static void plan_options(Arena *arena, const BoundLaunch *bound, OperatorPlan *p
 void operator_plan_launch(Arena *arena, const Module *module, const LaunchSite *site,
                           OperatorPlan *plan, bool is_first) {
     BoundLaunch bound;
-    if (!launch_bind(arena, module, site, &bound) || !site->launcher) return;
+    if (!launch_bind(arena, module, site, &bound) || !site->launcher ||
+        launch_lacks(plan->launch, &bound))
+        return;
     const char *other = launch_wrapper_refusal(arena, module, site);
     if (other) refuse(plan, other);
     plan_options(arena, &bound, plan, is_first);
@@ -414,7 +416,9 @@ const char *operator_launcher_text(Arena *arena, const Module *module, Range bod
         *why = "its launch passes **arguments or is part of an expression";
         if (!launch_bind(arena, module, site, &bound) || !call.source || call.start < at)
             return NULL;
-        *why = refuse_launch(arena, module, &bound, plan);
+        const char *lacks = launch_lacks(plan->launch, &bound);
+        *why = lacks ? arena_printf(arena, "its launch passes no `%s`", lacks)
+                     : refuse_launch(arena, module, &bound, plan);
         if (*why) return NULL;
         int line, column;
         source_position(module->source, call.start, &line, &column);

@@ -92,6 +92,18 @@ bool launch_bind(Arena *arena, const Module *module, const LaunchSite *site, Bou
            bind_spread(module, bound, children[first_spread], children[last_positional]);
 }
 
+const char *launch_lacks(const LaunchPlan *plan, const BoundLaunch *bound) {
+    const FunctionDefinition *kernel = plan->kernel;
+    for (int p = 0; p < kernel->parameter_count; p++) {
+        const ParameterDefinition *parameter = &kernel->parameters[p];
+        // which constexprs a tuner sets may be known to Python alone
+        bool is_open = parameter->is_constexpr || parameter->default_text.size ||
+                       kernel_tunes(kernel, parameter->name) || plan->saved[p];
+        if (!bound->arguments[p].size && !is_open) return plan_parameter(plan, p)->name;
+    }
+    return NULL;
+}
+
 static const char *class_name_of(Arena *arena, Str kernel) {
     Buffer name = buffer_new(arena);
     bool upper = true;
@@ -292,9 +304,8 @@ static void plan_saved(Arena *arena, LaunchPlan *plan) {
     for (int p = 0; forward->snapshot && p < kernel->parameter_count; p++) {
         plan->saved[p] = saved_parameter(&forward->snapshot->saved, forward->function->name,
                                          kernel->parameters[p].name, &plan->saved_axis[p]);
-        if (!plan->saved[p]) continue;
-        plan->passed[p] = false;
-        if (plan->saved_axis[p] >= plan->axes) plan->axes = plan->saved_axis[p] + 1;
+        if (plan->saved[p] && plan->saved_axis[p] >= plan->axes)
+            plan->axes = plan->saved_axis[p] + 1;
     }
 }
 
@@ -311,6 +322,7 @@ LaunchPlan launch_plan(Arena *arena, const Module *module, const Backward *backw
     bool is_hidden = parameter_find(kernel, callee) >= 0;
     plan.callee = arena_printf(arena, "%s%.*s", is_hidden ? "_" : "", STR_ARGS(callee));
     plan.passed = ARENA_ARRAY(arena, bool, kernel->parameter_count + 1);
+    plan_saved(arena, &plan);
     bool launched = false;
     for (LIST_EACH(int, i, module->launches)) {
         BoundLaunch bound;
@@ -323,7 +335,7 @@ LaunchPlan launch_plan(Arena *arena, const Module *module, const Backward *backw
                 if (!kernel_tunes(kernel, kernel->parameters[p].name)) plan.passed[p] = true;
             continue;
         }
-        if (!launch_bind(arena, module, site, &bound)) continue;
+        if (!launch_bind(arena, module, site, &bound) || launch_lacks(&plan, &bound)) continue;
         launched = true;
         if (bound.options.count) plan.has_options = true;
         for (int p = 0; p < kernel->parameter_count; p++)
@@ -332,7 +344,8 @@ LaunchPlan launch_plan(Arena *arena, const Module *module, const Backward *backw
     for (int p = 0; !launched && p < kernel->parameter_count; p++)
         plan.passed[p] = !kernel_tunes(kernel, kernel->parameters[p].name);
     if (!launched) plan.fixes_grid = true;
-    plan_saved(arena, &plan);
+    for (int p = 0; p < kernel->parameter_count; p++)
+        if (plan.saved[p]) plan.passed[p] = false;
     if (plan_has_descriptors(&plan)) plan.has_launch = true;
     aliases_plan(arena, module, &plan);
     parts_plan(arena, &plan);

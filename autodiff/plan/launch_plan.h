@@ -60,6 +60,8 @@ typedef struct BoundLaunch {
 
 /// False where the launch passes ** or spreads more than the parameters it should fill: then nothing is known of the places.
 bool launch_bind(Arena *arena, const Module *module, const LaunchSite *site, BoundLaunch *bound);
+/// A parameter that Triton has no value for in this launch, which it refuses; NULL: none.
+const char *launch_lacks(const LaunchPlan *plan, const BoundLaunch *bound);
 LaunchPlan launch_plan(Arena *arena, const Module *module, const Backward *backward);
 /// `name`, with underscores behind it where a parameter of the kernel or of its backward has that name.
 const char *plan_name(Arena *arena, const LaunchPlan *plan, const char *name);

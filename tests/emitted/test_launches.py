@@ -125,6 +125,11 @@ LEFT_OUT = {
     handle = square_kernel[(triton.cdiv(x.numel(), 16),)](x, y, x.numel(), 16)
     return y, handle.n_regs
 """,
+    "names of another kernel": """def launcher(x):
+    y = torch.empty_like(x)
+    square_kernel[(triton.cdiv(x.numel(), 16),)](in_ptr=x, out_ptr=y, numel=x.numel(), BLOCK=16)
+    return y
+""",
     "bound again": """def launcher(x):
     n = 1
     y = torch.empty_like(x)

@@ -552,6 +552,64 @@ def test_a_proof_says_what_each_call_is_asked(name: str, tmp_path: Path) -> None
     assert (f"asserted at each call: {words}" in written.stderr) == (ranges is not None)
 
 
+FLAGGED = """
+import torch
+import triton
+import triton.language as tl
+
+
+{decorators}
+@triton.jit
+def rows(o, x, b, n, hop, {parameters}):
+    p = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    a = tl.load(x + p * n + i, mask=i < n, other=0.0)
+    if {flag}:
+        tl.store(o + p * hop + i, a * a, mask=i < n)
+
+
+def run(x, b, hop):
+    m, n = x.shape
+    o = torch.zeros(m, 2 * n, dtype=x.dtype)
+    rows[(m,)](o, x, b, n, hop, {arguments})
+    return o
+"""
+HEURISTIC = '@triton.heuristics({"HAS_B": lambda args: args["b"] is not None})'
+LONG = '@triton.heuristics({"LONG": lambda args: args["n"] > args["BLOCK"] // 2})'
+FLAGS = {  # decorators, parameters, flag, arguments
+    "a heuristic": (HEURISTIC, "BLOCK: tl.constexpr, HAS_B: tl.constexpr", "HAS_B", "BLOCK=8"),
+    "two heuristics": (
+        f"{HEURISTIC}\n{LONG}",
+        "BLOCK: tl.constexpr, HAS_B: tl.constexpr, LONG: tl.constexpr",
+        "HAS_B and LONG",
+        "BLOCK=8",
+    ),
+    "a default": ("", "BLOCK: tl.constexpr, ALL: tl.constexpr = True", "ALL", "BLOCK=8"),
+}
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_flags_that_no_launch_passes_are_asked_for(
+    name: str, tmp_path: Path, interpreter: Worker
+) -> None:
+    """Heuristics and defaults say whether rows are stored that may lie on each other."""
+    decorators, parameters, flag, arguments = FLAGS[name]
+    path = tmp_path / "flagged.py"
+    path.write_text(
+        FLAGGED.format(decorators=decorators, parameters=parameters, flag=flag, arguments=arguments)
+    )
+    text = tad("--backward", "--no-proof", path).stdout
+    assert "_check_stores" in text
+    x, b = np.linspace(-1.0, 1.0, 18).reshape(3, 6), np.ones(2)
+    wrt = {"wrt": [0], "grad_outputs": [np.ones((3, 12))], "worker": interpreter}
+    found = call_function(text, "run", [x, b, 12], **wrt)
+    np.testing.assert_allclose(found.gradients[0], 2 * x, rtol=1e-6)
+    with pytest.raises(InterpretFailure, match="stored more than once"):
+        call_function(text, "run", [x, b, 3], **wrt)
+    if name != "a default":
+        call_function(text, "run", [x, None, 3], **wrt)
+
+
 NOT_SEEN = Path(__file__).parents[1] / "oracle" / "cases" / "steps_not_seen.py"
 
 

@@ -12,6 +12,7 @@
 #include "analysis/frames/branches.h"
 #include "analysis/frames/lowering.h"
 #include "analysis/frames/tuples.h"
+#include "analysis/ir/type_limits.h"
 #include "analysis/syntax/syntax_nodes.h"
 
 // --- Arguments
@@ -305,37 +306,39 @@ Value *lower_entity_call(Lowering *lowering, Entity callee, Arguments *arguments
     return lowering_unknown(lowering, node, "This value cannot be called.");
 }
 
-/// torch.finfo(torch.float32): its numbers, by name. NULL for other types.
-static Value *lower_type_limits(Lowering *lowering, Entity callee, SyntaxNode list) {
-    static const struct {
-        const char *name;
-        double max, tiny, eps;
-        int bits;
-    } rows[] = {{"torch.float64", 0x1.fffffffffffffp1023, 0x1p-1022, 0x1p-52, 64},
-                {"torch.float32", 0x1.fffffep127, 0x1p-126, 0x1p-23, 32},
-                {"torch.float", 0x1.fffffep127, 0x1p-126, 0x1p-23, 32},
-                {"torch.bfloat16", 0x1.fep127, 0x1p-126, 0x1p-7, 16},
-                {"torch.float16", 65504, 0x1p-14, 0x1p-10, 16},
-                {"torch.half", 65504, 0x1p-14, 0x1p-10, 16},
-                {"torch.float8_e4m3fn", 448, 0x1p-6, 0x1p-3, 8},
-                {"torch.float8_e5m2", 57344, 0x1p-14, 0x1p-2, 8}};
-    if (callee.kind != ENTITY_SCOPE || callee.entry.kind != SCOPE_EXTERNAL ||
-        !str_is(callee.entry.dotted, "torch.finfo") || node_child_count(list) != 1 ||
-        !lowering->frame->module)
-        return NULL;
-    ScopeEntry type =
-        scope_of_expression(lowering->arena, lowering->frame->module, node_child(list, 0));
-    for (size_t i = 0; type.kind == SCOPE_EXTERNAL && i < sizeof rows / sizeof *rows; i++) {
-        if (!str_is(type.dotted, rows[i].name)) continue;
-        Builder *builder = &lowering->builder;
-        Value *items[] = {build_float(builder, rows[i].max),  build_float(builder, -rows[i].max),
-                          build_float(builder, rows[i].tiny), build_float(builder, rows[i].tiny),
-                          build_float(builder, rows[i].eps),  build_int(builder, rows[i].bits)};
-        Value *tuple = build_tuple(builder, items, 6);
-        tuple->op->note = "max,min,tiny,smallest_normal,eps,bits,";
-        return tuple;
+/// `finfo` of "torch.finfo"; nothing where no such library has it.
+static Str name_of_numbers(Str dotted) {
+    static const char *const libraries[] = {"torch.", "numpy.", "jax.numpy."};
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+        size_t size = strlen(libraries[i]);
+        if (str_starts(dotted, libraries[i])) return (Str){dotted.data + size, dotted.size - size};
     }
-    return NULL;
+    return (Str){0};
+}
+
+/// torch.finfo(torch.float32), np.iinfo(np.int32): its numbers, by name. NULL for other types.
+static Value *lower_type_limits(Lowering *lowering, Entity callee, SyntaxNode list) {
+    if (callee.kind != ENTITY_SCOPE || callee.entry.kind != SCOPE_EXTERNAL ||
+        node_child_count(list) != 1 || !lowering->frame->module)
+        return NULL;
+    Str asked = name_of_numbers(callee.entry.dotted);
+    bool is_float = str_is(asked, "finfo");
+    if (!is_float && !str_is(asked, "iinfo")) return NULL;
+    ScopeEntry of =
+        scope_of_expression(lowering->arena, lowering->frame->module, node_child(list, 0));
+    Str type = of.kind == SCOPE_EXTERNAL ? name_of_numbers(of.dotted) : (Str){0};
+    TypeLimits limits;
+    if (!type_limits(dtype_from_library_name(type), &limits) || limits.is_float != is_float)
+        return NULL;
+    Builder *builder = &lowering->builder;
+    Value *floats[] = {build_float(builder, limits.high), build_float(builder, -limits.high),
+                       build_float(builder, limits.tiny), build_float(builder, limits.tiny),
+                       build_float(builder, limits.eps),  build_int(builder, limits.bits)};
+    Value *integers[] = {build_int(builder, limits.most), build_int(builder, limits.least),
+                         build_int(builder, limits.bits)};
+    Value *tuple = is_float ? build_tuple(builder, floats, 6) : build_tuple(builder, integers, 3);
+    tuple->op->note = is_float ? "max,min,tiny,smallest_normal,eps,bits," : "max,min,bits,";
+    return tuple;
 }
 
 /// hasattr(tl, "gather"): how projects ask which release they run under. NULL for other questions.

@@ -10,6 +10,7 @@
 #include "analysis/host_values/host_solve.h"
 #include "analysis/host_values/host_value.h"
 #include "analysis/host_values/host_writes.h"
+#include "analysis/ir/type_limits.h"
 #include "analysis/syntax/syntax_nodes.h"
 
 #include <limits.h>
@@ -45,6 +46,7 @@ typedef enum Library {
     LIBRARY_SAME,        // its argument
     LIBRARY_DESCRIPTOR,  // a view of the tensor; with detail 1 its shape and strides are given
     LIBRARY_PAD,         // sizes grow by what stands in a list, from the last axis on
+    LIBRARY_LIMITS,      // torch.finfo; with detail 1 torch.iinfo
 } Library;
 
 static const struct {
@@ -140,6 +142,8 @@ static const struct {
     {"cast", LIBRARY_SAME, 1},
     {"from_tensor", LIBRARY_DESCRIPTOR, 0},
     {"TensorDescriptor", LIBRARY_DESCRIPTOR, 1},
+    {"finfo", LIBRARY_LIMITS, 0},
+    {"iinfo", LIBRARY_LIMITS, 1},
     {"functional.pad", LIBRARY_PAD, 0},
     {"F.pad", LIBRARY_PAD, 0},
 };
@@ -603,6 +607,40 @@ static const HostValue *method_call(Host *host, const char *dotted, const HostCa
     return result ? result : host_unknown(host, "%s", dotted);
 }
 
+static const char *const limits_of[] = {"finfo of ", "iinfo of "};
+
+/// `torch.finfo(dtype)`: an object whose attributes are numbers.
+static const HostValue *limits_call(Host *host, const HostCall *call, int is_whole) {
+    const HostValue *dtype = host_argument(call, 0, is_whole ? "type" : "dtype");
+    Constant now;
+    TypeLimits limits;
+    if (!dtype || !host_compute(dtype, &now) || now.kind != CONSTANT_DTYPE ||
+        !type_limits(now.dtype.code, &limits) || limits.is_float == (is_whole != 0))
+        return NULL;
+    return host_object(
+        host, arena_printf(host->arena, "%s%s", limits_of[is_whole], dtype_name(now.dtype.code)));
+}
+
+const HostValue *host_type_limit(Host *host, const char *dotted) {
+    const char *dot = strrchr(dotted, '.');
+    TypeLimits limits;
+    for (int is_whole = 0; dot && is_whole < 2; is_whole++) {
+        size_t size = strlen(limits_of[is_whole]);
+        if (strncmp(dotted, limits_of[is_whole], size) != 0) continue;
+        Str type = {dotted + size, (size_t)(dot - dotted) - size}, name = str_from(dot + 1);
+        if (!type_limits(dtype_from_name(type), &limits)) return NULL;
+        if (str_is(name, "bits")) return host_of_int(host, limits.bits);
+        if (str_is(name, "max"))
+            return is_whole ? host_of_int(host, limits.most) : host_of_float(host, limits.high);
+        if (str_is(name, "min"))
+            return is_whole ? host_of_int(host, limits.least) : host_of_float(host, -limits.high);
+        if (str_is(name, "eps") && !is_whole) return host_of_float(host, limits.eps);
+        bool is_tiny = str_is(name, "tiny") || str_is(name, "smallest_normal");
+        return is_tiny && !is_whole ? host_of_float(host, limits.tiny) : NULL;
+    }
+    return NULL;
+}
+
 const HostValue *host_library_call(Host *host, Str name, const char *dotted, const HostCall *call) {
     (void)name;
     int row = find_library(dotted);
@@ -678,6 +716,7 @@ const HostValue *host_library_call(Host *host, Str name, const char *dotted, con
     }
     case LIBRARY_DESCRIPTOR: return descriptor_call(host, call, detail);
     case LIBRARY_PAD: return pad_call(host, call);
+    case LIBRARY_LIMITS: return limits_call(host, call, detail);
     case LIBRARY_SAME: return detail < call->count ? call->items[detail] : NULL;
     case LIBRARY_DICTIONARY: return dictionary_call(host, call, false);
     case LIBRARY_CONFIG: return dictionary_call(host, call, true);

@@ -13,6 +13,7 @@
 #include "analysis/host_values/host_value.h"
 #include "analysis/host_values/host_writes.h"
 #include "analysis/host_values/torch.h"
+#include "analysis/ir/type_limits.h"
 #include "analysis/syntax/syntax_nodes.h"
 
 #include <ctype.h>
@@ -36,26 +37,6 @@ static const HostValue *input_member(Host *host, const HostInput *input, const c
 
 const HostValue *host_keyed(Host *host, const HostInput *input, Str key) {
     return input_member(host, input, arena_printf(host->arena, "[\"%.*s\"]", STR_ARGS(key)));
-}
-
-/// Element types as torch and Triton spell them.
-static DTypeCode named_dtype(Str name) {
-    static const struct {
-        const char *name;
-        DTypeCode code;
-    } names[] = {{"half", DTYPE_FLOAT16},
-                 {"float", DTYPE_FLOAT32},
-                 {"double", DTYPE_FLOAT64},
-                 {"long", DTYPE_INT64},
-                 {"int", DTYPE_INT32},
-                 {"short", DTYPE_INT16},
-                 {"bool", DTYPE_INT1},
-                 {"float8_e4m3fn", DTYPE_FLOAT8E4NV},
-                 {"float8_e5m2", DTYPE_FLOAT8E5},
-                 {"float8_e4m3fnuz", DTYPE_FLOAT8E4B8}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (str_is(name, names[i].name)) return names[i].code;
-    return dtype_from_name(name);
 }
 
 /// What a block becomes among those of the launch that have to stay apart: at least twice the next smaller one, so that those
@@ -177,7 +158,9 @@ const HostValue *host_item(Host *host, const HostValue *value, int64_t index) {
 
 static const HostValue *dotted_object(Host *host, const char *dotted) {
     const char *last = strrchr(dotted, '.');
-    DTypeCode dtype = last ? named_dtype(str_from(last + 1)) : DTYPE_UNKNOWN;
+    DTypeCode dtype = last ? dtype_from_library_name(str_from(last + 1)) : DTYPE_UNKNOWN;
+    const HostValue *limit = host_type_limit(host, dotted);
+    if (limit) return limit;
     if (dtype != DTYPE_UNKNOWN &&
         (strncmp(dotted, "torch.", 6) == 0 || strncmp(dotted, "triton.language.", 16) == 0))
         return host_of_dtype(host, dtype);

@@ -58,7 +58,7 @@ static bool is_division(const Value *atom) {
 
 /// The one digit that a polynomial is; NULL where it is something else.
 static Value *digit_of(const StoredSearch *coverage, const Poly *poly) {
-    bool is_atom = poly->count == 1 && poly->terms[0].atom_count == 1;
+    bool is_atom = poly && poly->count == 1 && poly->terms[0].atom_count == 1;
     Value *atom = is_atom ? poly->terms[0].atoms[0] : NULL;
     if (!atom || !poly_equal(poly, poly_atom(coverage->arena, atom))) return NULL;
     for (int axis = 0; axis < PROGRAM_AXES; axis++)

@@ -102,6 +102,7 @@ static const char *text_of_choice(const StoredSearch *coverage, const Poly *poly
 
 static const char *text_at(const StoredSearch *coverage, const Poly *poly, int depth) {
     Buffer out = buffer_new(coverage->arena);
+    if (!poly) return NULL;
     if (poly->count == 0) return "0";
     for (int t = 0; t < poly->count; t++) {
         const Monomial *term = &poly->terms[t];
@@ -150,7 +151,7 @@ static const Poly *stand_in_for(const StoredSearch *coverage, Value *atom) {
 }
 
 const Poly *with_programs(const StoredSearch *coverage, const Poly *poly) {
-    for (bool found = true; found;) {
+    for (bool found = true; found && poly;) {
         found = false;
         for (int t = 0; !found && t < poly->count; t++)
             for (int i = 0; !found && i < poly->terms[t].atom_count; i++) {
@@ -174,7 +175,7 @@ static bool is_slices(const StoredSearch *coverage, const Value *value) {
 
 static bool names_program(const StoredSearch *coverage, Value *value) {
     const Poly *poly = with_programs(coverage, value_poly(coverage->arena, value));
-    for (int t = 0; t < poly->count; t++)
+    for (int t = 0; poly && t < poly->count; t++)
         for (int i = 0; i < poly->terms[t].atom_count; i++)
             for (int axis = 0; axis < PROGRAM_AXES; axis++)
                 if (poly->terms[t].atoms[i] == coverage->programs[axis]) return true;
@@ -184,7 +185,7 @@ static bool names_program(const StoredSearch *coverage, Value *value) {
 /// One slice by itself, as if a single program had each of its owners: groups of such programs share them out among themselves.
 static const Poly *of_one_slice(const StoredSearch *coverage, const Poly *poly) {
     Arena *arena = coverage->arena;
-    for (bool found = coverage->most; found;) {
+    for (bool found = coverage->most; found && poly;) {
         found = false;
         for (int t = 0; !found && t < poly->count; t++)
             for (int i = 0; !found && i < poly->terms[t].atom_count; i++) {
@@ -473,6 +474,7 @@ static bool is_digit(const StoredSearch *coverage, const Value *atom) {
 
 bool add_movers(StoredSearch *coverage, const Poly *base) {
     base = with_programs(coverage, base);
+    if (!base) return false;
     for (int t = 0; t < base->count; t++)
         for (int i = 0; i < base->terms[t].atom_count; i++) {
             Value *atom = base->terms[t].atoms[i];

@@ -39,7 +39,7 @@ ROOMS = {
             *{"build", "ir", "module", "syntax"},
         },
         "host_values": {"addresses", "module", "syntax"},
-        "host": {"host_values", "addresses", "module", "syntax"},
+        "host": {"host_values", "addresses", "ir", "module", "syntax"},
         "launches": {"host", "host_values", "addresses", "build", "module", "syntax"},
         "trial": {"host", "host_values", "addresses", "ir", "ops"},
         "checks": {

@@ -318,6 +318,19 @@ TEST(equal_names_are_equal_sizes) {
     done(it);
 }
 
+TEST(limits_of_types) {
+    Case it =
+        evaluate(PRELUDE "def run(a, kind=torch.int8):\n"
+                         "    limits = torch.finfo(torch.float8_e4m3fn)\n"
+                         "    kernel[(1,)](a, a, limits.max, limits.min, limits.bits,\n"
+                         "                 torch.iinfo(kind).min, torch.finfo(a.dtype).max)\n");
+    CHECK(it.launch->is_reached);
+    CHECK_EQ_STR(text_of(&it, 2), "448");
+    CHECK_EQ_STR(text_of(&it, 3), "-448");
+    CHECK_EQ_INT(number_of(&it, 4), 8);
+    done(it);
+}
+
 TEST(helpers_and_methods) {
     Case it = evaluate(
         PRELUDE
@@ -666,9 +679,9 @@ TEST_MAIN(TEST_ROW(shapes_and_strides), TEST_ROW(a_zip_is_as_long_as_what_is_kno
           TEST_ROW(padded_tensors_are_longer), TEST_ROW(sizes_that_only_count_programs),
           TEST_ROW(blocks_that_stay_apart), TEST_ROW(sizes_that_divide_each_other_count_programs),
           TEST_ROW(conditions_are_met), TEST_ROW(contradiction_is_not_reached),
-          TEST_ROW(equal_names_are_equal_sizes), TEST_ROW(helpers_and_methods),
-          TEST_ROW(optional_argument_by_variant), TEST_ROW(autotune_and_heuristics),
-          TEST_ROW(certain_problems), TEST_ROW(spread_shapes),
+          TEST_ROW(equal_names_are_equal_sizes), TEST_ROW(limits_of_types),
+          TEST_ROW(helpers_and_methods), TEST_ROW(optional_argument_by_variant),
+          TEST_ROW(autotune_and_heuristics), TEST_ROW(certain_problems), TEST_ROW(spread_shapes),
           TEST_ROW(ranks_of_tensors_asked_for_the_same_strides), TEST_ROW(examples_are_complete),
           TEST_ROW(smallest_values), TEST_ROW(bounded), TEST_ROW(keyed_configuration),
           TEST_ROW(long_loops), TEST_ROW(tied_sizes_change_together),

@@ -206,6 +206,75 @@ static bool carry_widen(Lowering *lowering, LoopCarry *carry, const LoweredLoop 
     return changed;
 }
 
+// --- Tiles that get axes of length 1 on the way
+
+/// How many axes of length 1 the tile has in front of those of `old`; 0: it is no such tile.
+static int axes_in_front(const Type *old, const Type *new) {
+    int more = new->rank - old->rank;
+    int64_t length;
+    if (old->kind != TYPE_NUMBER || new->kind != TYPE_NUMBER || old->rank == 0 || more <= 0)
+        return 0;
+    for (int i = 0; i < new->rank; i++) {
+        bool is_same = i < more ? poly_is_constant(new->dims[i], &length) && length == 1
+                                : poly_equal(new->dims[i], old->dims[i - more]);
+        if (!is_same) return 0;
+    }
+    return more;
+}
+
+/// Values of which a loop has tiles without the axes in front in its first iteration.
+typedef struct RaisedUses {
+    bool *values;  // by id
+    int rank;
+    bool is_asked;  // for axes
+} RaisedUses;
+
+/// Element by element beside a tile that has the axes, or alone: then what it gives is followed.
+static bool visit_raised(void *context, Op *op) {
+    RaisedUses *uses = context;
+    bool reads = false, is_beside = false;
+    for (int i = 0; i < op->operand_count; i++) {
+        const Value *operand = op->operands[i];
+        bool is_raised = operand && uses->values[operand->id];
+        reads = reads || is_raised;
+        is_beside = is_beside || (operand && !is_raised && operand->type.rank >= uses->rank);
+    }
+    if (!reads) return true;
+    OpShape shape = op_rows[op->code].shape;
+    bool is_elementwise = (shape == SHAPE_SAME || shape == SHAPE_BROADCAST) &&
+                          op->region_count == 0 && op->result_count == 1 &&
+                          !(op_rows[op->code].effects & (EFFECT_READS | EFFECT_WRITES));
+    if (!is_elementwise) uses->is_asked = true;
+    if (is_elementwise && !is_beside) uses->values[op->results[0]->id] = true;
+    return !uses->is_asked;
+}
+
+/// A loop that is unrolled may carry a row that becomes a tile of one row in its first iteration, where it meets such tiles. It is one in
+/// front of the loop, too, where nothing in the loop asks for its axes.
+static bool carry_raise(Lowering *lowering, LoopCarry *carry, const Op *op, Value *const *yields) {
+    const Region *body = op->regions[0];
+    bool changed = false;
+    for (int i = 0; i < carry->initials.count; i++) {
+        Type new = type_at_runtime(yields[i]);
+        int more = carry->initials.items[i] ? axes_in_front(&carry->types[i], &new) : 0;
+        if (!more) continue;
+        int values = lowering->builder.function->value_count;
+        RaisedUses uses = {.values = ARENA_ARRAY(lowering->arena, bool, values + 1),
+                           .rank = new.rank};
+        uses.values[body->arguments[i + 1]->id] = true;
+        region_walk(body, visit_raised, &uses);
+        if (uses.is_asked) continue;
+        for (int axis = 0; axis < more; axis++)
+            carry->initials.items[i] =
+                build_binary(&lowering->builder, OP_EXPAND_DIMS, carry->initials.items[i],
+                             build_int(&lowering->builder, 0));
+        carry->types[i].rank = new.rank;
+        carry->types[i].dims = new.dims;
+        changed = true;
+    }
+    return changed;
+}
+
 // --- Loops that stay loops
 
 static Type induction_type(const LoweredLoop *loop) {
@@ -285,7 +354,9 @@ static Op *loop_try(Lowering *lowering, const LoweredLoop *loop, LoopCarry *carr
     lowering->attempts++;
     for (int i = 0; i < 2; i++) {
         Value **yields = loop_attempt(lowering, loop, carry, &op);
-        bool widened = carry_widen(lowering, carry, loop, yields);
+        bool raised =
+            loop->code == OP_STATIC_FOR && i == 0 && carry_raise(lowering, carry, op, yields);
+        bool widened = carry_widen(lowering, carry, loop, yields) || raised;
         is_final = !widened && !diagnostics && !inner && lowering->unrepeated == unrepeated;
         if (!is_final) op_remove(op);
         lowering->frame->variables = *before;

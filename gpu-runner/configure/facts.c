@@ -476,6 +476,30 @@ static void visit_options(FactWalk *walk, const Op *op) {
     }
 }
 
+/// `tl.clamp(x, low, high)`, and the same as a minimum around a maximum.
+static void visit_clamp(FactWalk *walk, const Op *op) {
+    const Value *low = NULL, *high = NULL;
+    if (op->code == OP_CLAMP && op->operand_count >= 3) {
+        low = op->operands[1];
+        high = op->operands[2];
+    }
+    bool is_min = op->code == OP_MINIMUM, is_max = op->code == OP_MAXIMUM;
+    for (int k = 0; k < 2 && (is_min || is_max) && op->operand_count >= 2; k++) {
+        const Op *inner = made_by(op->operands[k]);
+        if (!inner || inner->code != (is_min ? OP_MAXIMUM : OP_MINIMUM) || inner->operand_count < 2)
+            continue;
+        for (int i = 0; i < 2; i++) {
+            if (parameter_of(walk, inner->operands[i]) < 0) continue;
+            low = is_min ? inner->operands[i] : op->operands[1 - k];
+            high = is_min ? op->operands[1 - k] : inner->operands[i];
+        }
+    }
+    int below = low ? parameter_of(walk, low) : -1, above = high ? parameter_of(walk, high) : -1;
+    if (below < 0 || above < 0 || below == above) return;
+    walk->facts[below].is_low = walk->facts[below].is_scale = true;
+    walk->facts[above].is_high = walk->facts[above].is_scale = true;
+}
+
 static void visit_integers(FactWalk *walk, const Op *op) {
     for (int i = 0; i < op->operand_count; i++) {
         int pointer = loaded_from(walk, op->operands[i]);
@@ -636,6 +660,7 @@ static void walk_op(FactWalk *walk, const Op *op) {
     visit_options(walk, op);
     visit_axis(walk, op);
     visit_arithmetic(walk, op);
+    visit_clamp(walk, op);
     if (op_has(op->code, TRAIT_INTEGERS)) visit_integers(walk, op);
     if (op->code == OP_ARANGE) {
         FOR_EACH_PARAMETER(walk, i, all.parameters) walk->facts[i].is_block = true;

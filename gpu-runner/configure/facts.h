@@ -54,6 +54,8 @@ typedef struct ParameterFacts {
     bool is_numerator;    // it // x
     int divided_by;       // ... by a parameter: its index plus 1; 0: by none
     bool is_scale;        // meets floats
+    bool is_low;          // ... numbers are kept above it, and below another parameter
+    bool is_high;         // ... and the other way around
     bool is_offset;       // is part of an address
     bool is_dtype;        // names an element type
     bool is_string;       // an option that is text

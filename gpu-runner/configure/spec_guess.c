@@ -16,10 +16,15 @@ enum {
     LONGEST_STRIDE_LEVEL = 5,
     MORE_THAN_PROGRAMS = 37,
     FACTOR_STRIDE = 131,
+    FAR_STRIDE = 4099,
+    LONGEST_ROW = 1 << 20,
     TUPLE_ROW = 4099,
     FEW_TRIPS = 3,
     SHORT_PART = 4
 };
+
+/// Numbers are kept between one such parameter and another: far enough apart for most, not for all.
+static const double FAR_BOUND = 1.75;
 
 /// The values to try for one parameter, the likeliest first.
 typedef struct GuessChoices {
@@ -439,9 +444,12 @@ static void guess_numbers(Guess *guess, int index) {
     bool is_float = dtype_is_float(parameter->value->type.element) ||
                     (facts->is_scale && !numeric && !facts->is_flag && !facts->is_offset);
     if (!parameter->is_constexpr && is_float) {
+        double number = 0.37 + 0.0625 * (index % 5);
         choose(choices, (PlanArgument){.kind = ARGUMENT_FLOAT,
                                        .dtype = DTYPE_FLOAT32,
-                                       .number = 0.37 + 0.0625 * (index % 5)});
+                                       .number = facts->is_low    ? -FAR_BOUND
+                                                 : facts->is_high ? FAR_BOUND
+                                                                  : number});
         return;
     }
     if (facts->is_start && !facts->is_block) {
@@ -495,7 +503,9 @@ static void guess_numbers(Guess *guess, int index) {
         choose_constant(choices, constant_bool(guess->arena, true));
         choose_constant(choices, constant_bool(guess->arena, false));
     } else if (facts->is_scale)
-        choose_constant(choices, constant_float(guess->arena, 0.5));
+        choose_constant(choices, constant_float(guess->arena, facts->is_low    ? -FAR_BOUND
+                                                              : facts->is_high ? FAR_BOUND
+                                                                               : 0.5));
     else
         choose_int(guess, index, 2);
     if (facts->is_none_tested) choose_constant(choices, constant_none(guess->arena));
@@ -625,12 +635,28 @@ static bool is_stride_of(const Guess *guess, ParameterSet pointers, int stride) 
     return false;
 }
 
+/// How often a stride that is far apart goes into the largest size or block, and once more: rows may be longer than it.
+static int64_t rows_of_far_stride(const Guess *guess, const PlanConfiguration *configuration) {
+    int64_t widest = 0;
+    for (int i = 0; i < guess->count && i < configuration->argument_count; i++) {
+        const PlanArgument *argument = &configuration->arguments[i];
+        bool is_constant =
+            argument->kind == ARGUMENT_CONSTANT && argument->constant->kind == CONSTANT_INT;
+        int64_t number = argument->kind == ARGUMENT_INTEGER ? argument->integer
+                         : is_constant                      ? argument->constant->integer
+                                                            : 0;
+        if (!is_plain_stride(guess, i) && number > widest && number < LONGEST_ROW) widest = number;
+    }
+    return 1 + widest / FAR_STRIDE;
+}
+
 Spread spec_spread(Arena *arena, const SpecRequest *request, ParameterSet wrong,
                    PlanConfiguration *configuration) {
     Guess guess = guess_new(arena, request);
     guess.is_far = true;
     if (configuration->is_transposed) guess.extra = EXTRA_TRANSPOSED;
     Spread spread = SPREAD_NONE;
+    int64_t times = rows_of_far_stride(&guess, configuration);
     for (int i = 0; i < guess.count && i < configuration->argument_count; i++) {
         PlanArgument *argument = &configuration->arguments[i];
         if (argument->block_rank) continue;
@@ -638,11 +664,13 @@ Spread spec_spread(Arena *arena, const SpecRequest *request, ParameterSet wrong,
         argument->rank = 0;
         argument->is_dense = false;
         if (!is_plain_stride(&guess, i)) continue;
+        int64_t stride = stride_of(&guess, i);
+        if (stride >= FAR_STRIDE) stride *= times;
         if (argument->kind == ARGUMENT_INTEGER && argument->integer > 0) {
-            argument->integer = stride_of(&guess, i);
+            argument->integer = stride;
             argument->dtype = DTYPE_INT64;
         } else if (argument->kind == ARGUMENT_CONSTANT && argument->constant->integer > 0) {
-            argument->constant = constant_int(arena, stride_of(&guess, i));
+            argument->constant = constant_int(arena, stride);
         } else {
             continue;
         }

@@ -153,8 +153,9 @@ static CheckResult check_ready(Gradcheck *check, PlanConfiguration *configuratio
     if (is_large && (is_checked(check, configuration) || check_large(arena, problem, &result)))
         return result;
     if (!launch_error) return check_contents(check, configuration, problem);
-    // The backward's ranges are as long as the forward's tiles: such tiles Triton does not have.
-    if (check->sources->refusal == DIAGNOSTIC_ARANGE_NOT_POWER_OF_TWO) {
+    // The backward's ranges are as long as the forward's tiles: such tiles Triton does not have. Nor are loops unrolled that often.
+    DiagnosticId refusal = check->sources->refusal;
+    if (refusal == DIAGNOSTIC_ARANGE_NOT_POWER_OF_TWO || refusal == DIAGNOSTIC_LIMIT_REACHED) {
         *error = launch_error;
         return (CheckResult){.status = CHECK_INVALID, .reason = launch_error};
     }
@@ -243,8 +244,10 @@ static bool is_refused_at_call(const Gradcheck *check, const Problem *problem,
     return any;
 }
 
-static bool collides(const CheckResult *result) {
+/// Programs that are too many collide, or have nothing to read: what they store is not finite then.
+static bool has_too_many_programs(const CheckResult *result) {
     if (result->status != CHECK_INVALID) return false;
+    if (result->cause == CHECK_CAUSE_NOT_FINITE) return true;
     for (LIST_EACH(int, i, result->findings))
         if (result->findings.items[i].kind == FINDING_RACE ||
             result->findings.items[i].kind == FINDING_POISON)
@@ -258,7 +261,7 @@ static void check_narrow(Gradcheck *check, PlanConfiguration *configuration, Pro
                          CheckResult *result) {
     for (int axis = 2; axis >= 0; axis--) {
         for (int64_t programs = 2; programs > 0; programs--) {
-            if (configuration->grid[axis] <= programs || !collides(result)) continue;
+            if (configuration->grid[axis] <= programs || !has_too_many_programs(result)) continue;
             PlanConfiguration other = configuration_copy(check->arena, configuration, 0);
             Problem
                 narrow;  // read anew: the backward's arguments and what it is said to store follow the grid

@@ -173,6 +173,7 @@ Error problem_read(const ProblemReader *reader, PlanConfiguration *configuration
         error = "the kernel's parameters are not understood";
     if (!error) function_join_parameters(forward, reader->joined);
     if (!error) error = error_of_none(arena, forward);
+    if (!error) error = error_of_carried(arena, forward);
     if (!error && reader->before) {
         Function *before =
             lower_concrete(reader->sources, reader->before, bindings, binding_count, &error);

@@ -248,6 +248,33 @@ Error error_of_none(Arena *arena, const Function *function) {
                  : NULL;
 }
 
+/// A tile of whole numbers that an iteration of a loop hands on as one of floats.
+static bool visit_carried(void *context, Op *op) {
+    const Op **found = context;
+    if (op->code != OP_FOR || op->region_count == 0) return true;
+    const Region *body = op->regions[0];
+    const Op *yield = region_terminator(body);
+    for (int i = 1; yield && i < body->argument_count && i <= yield->operand_count; i++) {
+        const Type carried = body->arguments[i]->type;
+        const Value *next = yield->operands[i - 1];
+        bool is_tile = carried.kind == TYPE_NUMBER && carried.rank > 0;
+        if (is_tile && dtype_is_integer(carried.element) && next &&
+            next->type.kind == TYPE_NUMBER && dtype_code_is_float(next->type.element.code))
+            *found = op;
+    }
+    return *found == NULL;
+}
+
+Error error_of_carried(Arena *arena, const Function *function) {
+    const Op *found = NULL;
+    region_walk(function->body, visit_carried, &found);
+    return found ? arena_printf(arena,
+                                "line %d: Triton compiles no loop that makes floats of a tile of "
+                                "whole numbers that it carries",
+                                range_line(found->range))
+                 : NULL;
+}
+
 static bool visit_assertion(void *context, Op *op) {
     const Op **found = context;
     bool holds;

@@ -38,6 +38,8 @@ Function *lower_concrete(Sources *sources, const FunctionDefinition *definition,
                          const Binding *bindings, int count, Error *error);
 /// What is wrong with a concrete kernel that computes an address from None, also where it never comes by; or NULL.
 Error error_of_none(Arena *arena, const Function *function);
+/// The same of a loop that carries a tile of whole numbers and makes floats of it: its sums would be cut.
+Error error_of_carried(Arena *arena, const Function *function);
 /// What the first static assertion says that is false in a concrete kernel; or NULL.
 Error error_of_assertion(Arena *arena, const Function *function);
 

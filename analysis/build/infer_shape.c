@@ -105,8 +105,10 @@ static void infer_reshape(const Inference *inference) {
     bool known = poly_is_constant(dims_product(inference->arena, type.rank, type.dims), &before) &&
                  poly_is_constant(dims_product(inference->arena, rank, dims), &after);
     if (known && before != after) {
-        infer_error(inference, DIAGNOSTIC_RESHAPE_SIZE, "%lld elements cannot take a shape of %lld",
-                    (long long)before, (long long)after);
+        infer_error(inference, DIAGNOSTIC_RESHAPE_SIZE,
+                    "%s has %lld elements, and %s has %lld: a reshape keeps their number",
+                    type_told(inference->arena, type), (long long)before,
+                    type_told(inference->arena, type_reshaped(type, rank, dims)), (long long)after);
         return;
     }
     infer_set(inference, 0, type_reshaped(type, rank, dims));

@@ -1,6 +1,8 @@
 // Operations that the table defines by others (EXPANDS), called.
 #include "analysis/calls/lower_expansion.h"
 
+#include "analysis/build/build.h"
+#include "analysis/calls/lower_scaled.h"
 #include "analysis/calls/rule_text.h"
 
 Value *lower_expansion(Lowering *lowering, OpCode code, Arguments *arguments, SyntaxNode node) {
@@ -36,6 +38,10 @@ Value *lower_expansion(Lowering *lowering, OpCode code, Arguments *arguments, Sy
         if (owned) syntax_free(rule->tree);
         return lowering_silent(lowering, "a call with wrong arguments");
     }
+    if (code == OP_DOT_SCALED && lower_scaled_is_refused(lowering, values, node)) {
+        if (owned) syntax_free(rule->tree);
+        return lowering_silent(lowering, "a product that Triton refuses");
+    }
     frame_enter(lowering, &frame);
     for (int i = 0; i < count; i++) {
         if (!values[i]) {
@@ -48,6 +54,15 @@ Value *lower_expansion(Lowering *lowering, OpCode code, Arguments *arguments, Sy
             if (default_owned) syntax_free(text->tree);
         }
         variable_set(lowering, parameters[i].name, values[i]);
+    }
+    if (code == OP_DOT_SCALED) {
+        static const char *const names[] = {"lhs_many", "rhs_many"};
+        for (int i = 0; i < 2; i++) {
+            int64_t many = lower_scaled_elements(values, i == 1);
+            variable_set(lowering, str_from(names[i]),
+                         many ? build_int(&lowering->builder, many)
+                              : build_none(&lowering->builder));
+        }
     }
     Value *value = rule_lower(lowering, rule);
     frame_leave(lowering, &frame);

@@ -540,13 +540,35 @@ static bool is_of_another(const Module *module) {
     return false;
 }
 
+/// Whether the code calls for the `jit` of another compiler, and for nothing of Triton: `tilelang.jit(function)`.
+static bool wraps_another(Str code) {
+    if (text_contains(code, "triton")) return false;
+    for (int i = 0; i < OTHERS; i++) {
+        size_t size = str_from(others[i]).size;
+        for (size_t at = 0; at + size + 4 <= code.size; at++) {
+            Str rest = {code.data + at, code.size - at};
+            bool begins = !at || !(byte_is_word(rest.data[-1]) || rest.data[-1] == '.');
+            if (!begins || !str_starts(rest, others[i])) continue;
+            size_t end = size;
+            while (end < rest.size && (byte_is_word(rest.data[end]) || rest.data[end] == '.'))
+                end++;
+            if (rest.data[size] == '.' && text_contains((Str){rest.data, end}, "jit")) return true;
+        }
+    }
+    return false;
+}
+
 static int flags_of_name(Str dotted) {
+    Str last = text_last_component(dotted);
     for (int i = 0; i < OTHERS; i++) {
         size_t size = str_from(others[i]).size;
         if (str_starts(dotted, others[i]) && (dotted.size == size || dotted.data[size] == '.'))
             return 0;
+        // a wrapper by the name of what it wraps: `tilelang_jit`
+        if (str_starts(last, others[i]) &&
+            str_is((Str){last.data + size, last.size - size}, "_jit"))
+            return 0;
     }
-    Str last = text_last_component(dotted);
     if (text_contains(dotted, "gluon")) return str_is(last, "jit") ? WRAPS_FOREIGN : 0;
     int flags = 0;
     if (str_is(last, "jit") || str_ends(last, "_jit")) flags |= WRAPS_JIT;
@@ -585,8 +607,8 @@ static int flags_of_entry(Arena *arena, const Module *module, ScopeEntry entry, 
         const FunctionDefinition *function = entry.function;
         if (function->is_jit || scope_marks_builtin(function) || is_of_another(function->module))
             return 0;
-        return flags_of_name(function->name) |
-               flags_of_text(code_of(arena, node_text(function->module->source, function->node)));
+        Str code = code_of(arena, node_text(function->module->source, function->node));
+        return wraps_another(code) ? 0 : flags_of_name(function->name) | flags_of_text(code);
     }
     case SCOPE_ASSIGNED: return module_wrapper_flags(arena, entry.module, entry.node, depth + 1);
     case SCOPE_CLASS: return flags_of_text(node_text(entry.module->source, entry.node));

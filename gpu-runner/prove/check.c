@@ -752,8 +752,11 @@ CheckResult check_configuration(Arena *arena, const Problem *problem) {
         result.status = CHECK_REDUNDANT;
     else if (is_usable && stays_the_same(&checker))
         check_backward(&checker);
-    else if (checker.executor.interp->is_over_budget)
+    else if (checker.executor.interp->is_over_budget) {
         result.status = CHECK_UNPROVED;
+        result.loop_line = checker.executor.interp->loop_line;
+        result.loop_iterations = checker.executor.interp->loop_iterations;
+    }
     note_own_meeting(&checker);
     if (checker.backward.arena) execution_free(&checker.backward);
     execution_free(&checker.forward);

@@ -61,6 +61,8 @@ typedef struct CheckResult {
     bool is_large;               // checked on the GPU alone (check_large)
     Findings findings;
     int64_t forward_steps, backward_steps;  // of one run; the backward's with its forward
+    int loop_line;  // of the forward's loop that the steps ended in, after so many iterations; 0: in none
+    int64_t loop_iterations;
 } CheckResult;
 
 /// Checks one configuration on the GPU alone (execute/large.h). False where it cannot; `*result` has its inputs and is as it was then.

@@ -143,6 +143,16 @@ static bool is_enough(const Gradcheck *check) {
     return check->proved >= ENOUGH_PROVED && !covered_is_narrow(check->covered);
 }
 
+/// A loop that has run so often is named: its step may be 0, or what it waits for never come.
+static const char *endless_words(const Gradcheck *check, const Problem *problem,
+                                 const CheckResult *result) {
+    enum { MANY_ITERATIONS = 1000 };
+    if (!result->loop_line || result->loop_iterations < MANY_ITERATIONS) return TOO_MANY_STEPS;
+    return arena_printf(
+        check->arena, "%s, line %d: " TOO_MANY_STEPS "; this loop has run %lld times, and goes on",
+        problem->forward->name, result->loop_line, (long long)result->loop_iterations);
+}
+
 void verdict_take(Gradcheck *check, const PlanConfiguration *configuration, const Problem *problem,
                   const CheckResult *result) {
     if (budget_is_over(&check->budget)) return;
@@ -182,7 +192,7 @@ void verdict_take(Gradcheck *check, const PlanConfiguration *configuration, cons
     check->is_settled = check->is_settled || result->cause == CHECK_CAUSE_LAUNCH;
     if (result->status == CHECK_UNPROVED && !check->is_settled &&
         check->budget.end == BUDGET_OUT_OF_STEPS) {
-        verdict_lose(check, configuration, TOO_MANY_STEPS, result);
+        verdict_lose(check, configuration, endless_words(check, problem, result), result);
         return;
     }
     Json *json = configuration_json(check, configuration);

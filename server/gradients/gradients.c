@@ -2,6 +2,7 @@
 #include "server/gradients/gradients.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/module/given_rules.h"
@@ -335,6 +336,22 @@ static Range place_of_given(Arena *arena, const Snapshot *snapshot, const Gradie
     return otherwise;
 }
 
+/// The run stopped at a line of the kernel, which its words begin with (`..: softmax, line 7: integer division by zero`): there.
+/// Without these words in `*reason`, as an edit above moves the line; else the kernel's name.
+static Range place_of_stop(Arena *arena, const Snapshot *snapshot, const Kernel *kernel,
+                           const GradientEntry *entry, const char **reason) {
+    Range name = snapshot_range(snapshot, kernel->definition->name_range);
+    const char *words = strstr(*reason, ": ");
+    const char *start =
+        words ? arena_printf(arena, "%.*s, line ", STR_ARGS(kernel->definition->name)) : NULL;
+    if (!words || !str_starts(str_from(words + 2), start)) return name;
+    char *end;
+    long line = strtol(words + 2 + strlen(start), &end, 10);
+    if (line <= 0 || !str_starts(str_from(end), ": ")) return name;
+    *reason = end + 2;
+    return proof_line_range(snapshot->source, (int)line + range_line(name) - entry->line, name);
+}
+
 static void add_result(Diagnostics *diagnostics, const Snapshot *snapshot, const Kernel *kernel,
                        const GradientEntry *entry) {
     Range name = snapshot_range(snapshot, kernel->definition->name_range);
@@ -363,6 +380,7 @@ static void add_result(Diagnostics *diagnostics, const Snapshot *snapshot, const
                 ->severity = SEVERITY_WARNING;
             break;
         }
+        name = place_of_stop(diagnostics->arena, snapshot, kernel, entry, &reason);
         diagnose(diagnostics, DIAGNOSTIC_GRADIENT_NOT_RUN, name,
                  "gradients of `%.*s` were not checked: %s", STR_ARGS(kernel->definition->name),
                  reason);

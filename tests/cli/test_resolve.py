@@ -586,3 +586,28 @@ def test_a_function_that_gives_nothing_stands_in_for_an_operation(
     workspace.write({"op.py": helper, "main.py": kernel})
     result = workspace.tad("--check", "--grad", "main.py", "-f", "concise")
     assert "1 forward kernel: 1 proved" in result.stdout, result.stdout
+
+
+def test_a_wrapper_around_the_jit_of_another_compiler(workspace: Workspace) -> None:
+    """`tl` may be that compiler's own module, so the file seems to speak of Triton."""
+    maker = "def main(a):\n        return a\n\n    return main\n"
+    kernel = "@{0}(flags={{}})\ndef made(M, N):\n    size = tl.math.up(M)\n    " + maker
+    wrapper = "def {0}(*args, **kwargs):\n    {1}\n    return {2}(*args, **kwargs)\n"
+    uses = "from .tools import tilelang as tl\nfrom .tools import {0}\n\n\n"
+    for name, text, is_tritons in (
+        ("tilelang_jit", wrapper.format("tilelang_jit", "require()", "tilelang.jit"), False),
+        ("cached_jit", wrapper.format("cached_jit", "require()", "tilelang.jit"), False),
+        ("cached_jit", wrapper.format("cached_jit", "require()", "triton.jit"), True),
+    ):
+        workspace.write(
+            {
+                "pkg/__init__.py": "",
+                "pkg/tools.py": text,
+                "pkg/k.py": uses.format(name) + kernel.format(name),
+            }
+        )
+        names = workspace.tad("--check", "pkg/k.py", "-f", "json").names
+        assert ("unsupported-python" in names) == is_tritons, (name, names)
+    alone = uses.format("tilelang_jit") + kernel.format("tilelang_jit")
+    workspace.write({"alone.py": alone})
+    assert workspace.tad("--check", "alone.py", "-f", "json").names == []

@@ -650,3 +650,53 @@ def test_a_forward_stores_row_statistics_unless_told_otherwise(editor: Client, k
     check = command("checkGradients", written.as_uri(), "norm")
     result = editor.request("workspace/executeCommand", check)
     assert result["status"] == "proved", result
+
+
+STOPS = """import triton
+import triton.language as tl
+
+
+# tad: n=64, g=0, x_ptr=f32[n], y_ptr=f32[n], BLOCK=64, grid=(1,)
+@triton.jit
+def divided(x_ptr, y_ptr, n, g, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    k = i // g
+    x = tl.load(x_ptr + i, mask=i < n, other=0.0)
+    tl.store(y_ptr + i, x * k, mask=i < n)
+
+
+# tad: n=64, step=0, x_ptr=f32[n], y_ptr=f32[n], BLOCK=64, grid=(1,)
+@triton.jit
+def endless(x_ptr, y_ptr, n, step, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n, other=0.0)
+    for t in range(0, n, step):
+        x = x * 2.0
+    tl.store(y_ptr + i, x, mask=i < n)
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "line", "words"),
+    [
+        ("divided", "    k = i // g", "not checked: integer division by zero"),
+        ("endless", "    for t in range(0, n, step):", "not checked: a loop step of 0"),
+    ],
+)
+def test_a_run_that_stops_is_told_at_its_line(
+    editor: Client, kernel: str, line: str, words: str
+) -> None:
+    """Also after an edit above: its number in what the worker said would be another line then."""
+    uri = "untitled:Stops"
+    editor.open(uri, STOPS)
+    editor.request("workspace/executeCommand", command("checkGradients", uri, kernel))
+    for version, text in enumerate((STOPS, "\n\n" + STOPS), start=1):
+        if version > 1:
+            editor.change(uri, version, {"text": text})
+        told: list[dict[str, Any]] = []
+        while not told:
+            said = editor.diagnostics(uri, version)
+            told = [d for d in said if d["code"] == "gradient-not-run"]
+        assert words in told[0]["message"] and ", line " not in told[0]["message"]
+        at = told[0]["range"]["start"]
+        assert text.splitlines()[at["line"]] == line and at["character"] == 4

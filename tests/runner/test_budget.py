@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -120,3 +122,27 @@ def test_runs_beside_each_other_cost_what_they_cost_one_after_the_other(file: st
         runner.close()
     assert answers[0] == answers[1]
     assert len({answer["steps"] for answer in answers[0]}) > 1, "a limit ends a proof earlier"
+
+
+def test_the_loop_that_does_not_end_is_named(runner: Runner, tmp_path: Path) -> None:
+    """Its line, and how often it has run: what it waits for may never come."""
+    file = tmp_path / "waits.py"
+    file.write_text(
+        "import triton\nimport triton.language as tl\n\n\n"
+        "# tad: n=8, step=0, x_ptr=f32[n], y_ptr=f32[n], BLOCK=8, grid=(1,)\n"
+        "@triton.jit\n"
+        "def waits(x_ptr, y_ptr, n, step, BLOCK: tl.constexpr):\n"
+        "    i = tl.arange(0, BLOCK)\n"
+        "    x = tl.load(x_ptr + i)\n"
+        "    t = 0\n"
+        "    while t < n:\n"
+        "        x = x * 0.5\n"
+        "        t += step\n"
+        "    tl.store(y_ptr + i, x)\n"
+    )
+    proof = {**derived(file)[1]["waits"], "max_seconds": 100}
+    answer = runner.ask("gradcheck", {**proof, "max_steps": 3_000_000})
+    assert re.search(
+        r"waits, line 11: it takes more steps than a proof may; this loop has run \d+ times",
+        answer["reason"],
+    )

@@ -95,6 +95,40 @@ static bool is_pointer(const Check *check, const Parameter *parameter) {
     return false;
 }
 
+static bool is_float(const Source *source, const FunctionDefinition *launcher, SyntaxNode value,
+                     int depth);
+
+/// The first range that is as long as the constexpr says, whatever the flags are; NULL: it is no length.
+static const Op *length_of(const Check *check, const Parameter *parameter) {
+    if (!parameter->is_constexpr || !check->is_entry) return NULL;
+    for (LIST_EACH(int, i, check->ops)) {
+        const Op *op = check->ops.items[i];
+        bool is_range = (op->code == OP_ARANGE || op->code == OP_FULL) && !op->call;
+        const Type type = is_range ? op->results[0]->type : (Type){0};
+        for (int k = 0; is_range && k < type.rank; k++)
+            if (type.dims[k] && poly_mentions(type.dims[k], parameter->value) &&
+                !check_is_optional(op))
+                return op;
+    }
+    return NULL;
+}
+
+static void check_length(Check *check, const LaunchSite *site, const CheckedArgument *argument,
+                         const Parameter *parameter) {
+    const Source *source = site->kernel->module->source;
+    const Op *range = length_of(check, parameter);
+    if (!range) return;
+    ArgumentKind kind = kind_of(source, site->launcher, argument->value);
+    bool is_cut = is_float(source, site->launcher, argument->value, 0);
+    if (!is_cut && kind <= KIND_NUMBER) return;
+    Diagnostic *said =
+        check_report_at(check, DIAGNOSTIC_LAUNCH_ARGUMENTS, node_range(source, argument->value),
+                        "%s is the length of a tile, and this is %s: Triton takes a whole number "
+                        "of Python",
+                        parameter->name, is_cut ? "a float" : kind_names[kind]);
+    check_relate(check, said, range, "a tile of this length");
+}
+
 static void check_kind(Check *check, const LaunchSite *site, const CheckedArgument *argument,
                        const Parameter *parameter) {
     const Source *source = site->kernel->module->source;
@@ -465,6 +499,7 @@ void check_argument_kinds(Check *check) {
             if (arguments.has_splat || !argument || node_is_null(argument->value)) continue;
             check_kind(check, site, argument, &check->function->parameters[p]);
             check_whole(check, site, argument, &check->function->parameters[p]);
+            check_length(check, site, argument, &check->function->parameters[p]);
             check_cut_floats(check, site, argument, &check->function->parameters[p]);
         }
         check_exchanged(check, site, &arguments);

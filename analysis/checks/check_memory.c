@@ -491,13 +491,38 @@ static void check_constant_mask(Check *check, const Bound *bound) {
                      "%s is always within this bound", check_name(check, bound->index));
 }
 
+static bool is_inside(const Op *op, const Region *region) {
+    for (const Region *around = op->parent; around && around->parent;
+         around = around->parent->parent)
+        if (around == region) return true;
+    return false;
+}
+
+/// Whether some instances have the access in another form, or may be made for sizes that need no mask: then nothing is said. Where all
+/// accesses of the parameter are in the branch, the branch says only whether there is such a tensor.
+static bool is_variant(Check *check, const Access *access) {
+    if (!check_is_optional(access->op)) return false;
+    if (!access->parameter) return true;
+    for (const Region *region = access->op->parent; region && region->parent;
+         region = region->parent->parent) {
+        if (region->parent->code != OP_IF || !region->parent->operands[0]->type.is_constexpr)
+            continue;
+        for (LIST_EACH(int, i, check->memory)) {
+            const Access *other = check->memory.items[i];
+            bool is_its = !other->parameter || other->parameter == access->parameter;
+            if (is_its && !is_inside(other->op, region)) return true;
+        }
+    }
+    return false;
+}
+
 void check_masks(Check *check) {
     MemoryBounds *bounds = ARENA_NEW(check->arena, MemoryBounds);
     collect_bounds(check, bounds);
     for (int b = 0; b < bounds->count; b++) check_constant_mask(check, &bounds->items[b]);
     for (LIST_EACH(int, i, check->memory)) {
         const Access *access = check->memory.items[i];
-        if (access->op->operands[0]->type.kind != TYPE_POINTER || check_is_optional(access->op))
+        if (access->op->operands[0]->type.kind != TYPE_POINTER || is_variant(check, access))
             continue;
         for (int b = 0; b < bounds->count; b++) {
             const Bound *bound = &bounds->items[b];

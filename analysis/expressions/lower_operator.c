@@ -206,9 +206,30 @@ static bool is_computed(const Value *value) {
     return value->op && op_rows[value->op->code].kind != KIND_STRUCTURAL;
 }
 
+/// Two values of the GPU are never one object of the compiler's: `is` is False, whatever they hold.
+static void check_identity(Lowering *lowering, const Value *left, const Value *right, bool negated,
+                           SyntaxNode node) {
+    const FunctionDefinition *definition = lowering->builder.function->definition;
+    bool is_known = !value_is_none(left) && !value_is_none(right) && left != right && definition &&
+                    !definition->is_helper && lowering->frame->module;
+    bool is_computed_here = is_computed(left) || is_computed(right);
+    const Value *sides[] = {left, right};
+    for (int i = 0; is_known && i < 2; i++) {
+        bool is_number = sides[i]->type.kind == TYPE_NUMBER && !sides[i]->type.is_constexpr &&
+                         !sides[i]->constant;
+        if (!is_number || !is_computed_here) continue;
+        lowering_report(lowering, DIAGNOSTIC_IDENTITY_COMPARISON, node,
+                        "`is` asks whether both are one object of the compiler's, so this is "
+                        "always %s: compare with `%s`",
+                        negated ? "true" : "false", negated ? "!=" : "==");
+        return;
+    }
+}
+
 static Value *lower_is(Lowering *lowering, Value *left, Value *right, bool negated,
                        SyntaxNode node) {
     Value *result;
+    check_identity(lowering, left, right, negated, node);
     if ((value_is_none(right) && is_computed(left)) || (value_is_none(left) && is_computed(right)))
         result = build_bool(&lowering->builder, false);
     else if (value_is_none(right))

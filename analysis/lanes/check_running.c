@@ -64,19 +64,69 @@ static bool is_relative_exponential(const Op *loop, Value *value) {
            is_running_maximum(loop, check_strip(difference->operands[1]));
 }
 
+/// What a sum adds in each iteration is made of: the tile that is summed, or the first factor of a product.
+static Value *added(const Carried *sum) {
+    Value *term = sum->class == CARRIED_SUM ? check_strip(sum->term) : NULL;
+    const Op *op = term ? term->op : sum->class == CARRIED_SUM ? sum->dot : NULL;
+    if (!op) return term;
+    return op->code == OP_SUM || op->code == OP_DOT ? check_strip(op->operands[0]) : term;
+}
+
 static void check_sums_of(Check *check, const Op *loop) {
     const Carried *carried = loop_classify(check->arena, loop);
     for (int i = 3; i < loop->operand_count; i++) {
         const Carried *sum = &carried[i - 3];
-        Value *term = sum->class == CARRIED_SUM ? check_strip(sum->term) : NULL;
-        if (term && term->op && term->op->code == OP_SUM) term = check_strip(term->op->operands[0]);
-        if (!is_relative_exponential(loop, term) || !sum->link_count) continue;
+        if (!sum->link_count || !is_relative_exponential(loop, added(sum))) continue;
         const char *name = loop->regions[0]->arguments[i - 2]->name;
         check_report(check, DIAGNOSTIC_SUM_NOT_RESCALED, sum->links[sum->link_count - 1],
                      "%s adds exponentials relative to a maximum that grows: multiply it by "
                      "`exp(old - new)` of the maximum first",
                      name ? name : "this sum");
     }
+}
+
+/// The carried maximum that `next` brings up to date; NULL: none.
+static const Value *maximum_before(const Op *loop, const Value *next) {
+    const Op *yield = region_terminator(loop->regions[0]);
+    for (int i = 0; yield && i < yield->operand_count; i++)
+        if (check_strip(yield->operands[i]) == next) return loop->regions[0]->arguments[i + 1];
+    return NULL;
+}
+
+/// Whether something that the loop carries is multiplied by the value.
+static bool multiplies_carried(Check *check, const Op *loop, const Value *factor, int depth) {
+    enum { DEEPEST = 3 };
+    const Uses *uses = check_uses(check, factor);
+    for (LIST_EACH(int, i, uses->list)) {
+        const Op *op = uses->list.items[i];
+        if (op->code == OP_MUL) {
+            const Value *other = check_strip(op->operands[op->operands[0] == factor]);
+            for (int k = 1; k < loop->regions[0]->argument_count; k++)
+                if (other == loop->regions[0]->arguments[k]) return true;
+        } else if (depth < DEEPEST && op->result_count == 1 && op_has(op->code, TRAIT_ORDERED)) {
+            if (multiplies_carried(check, loop, op->results[0], depth + 1)) return true;
+        }
+    }
+    return false;
+}
+
+/// A correction that is 1, or that grows: `exp(new - old)`, or `exp(old - new)` where the old maximum is the new one by then.
+static void check_correction(Check *check, const Op *loop, const Op *op) {
+    if (op->code != OP_EXP && op->code != OP_EXP2) return;
+    const Value *exponent = check_strip(op->operands[0]);
+    const Op *difference = exponent ? exponent->op : NULL;
+    if (!difference || difference->code != OP_SUB) return;
+    const Value *left = check_strip(difference->operands[0]),
+                *right = check_strip(difference->operands[1]);
+    if (!is_running_maximum(loop, left)) return;
+    bool is_same = left == right;
+    if (!is_same && right != maximum_before(loop, left)) return;
+    if (!multiplies_carried(check, loop, op->results[0], 0)) return;
+    check_report(check, DIAGNOSTIC_SUM_NOT_RESCALED, op,
+                 is_same ? "both are the new maximum here, so this is 1 and rescales nothing: take "
+                           "the exponential before the old one is overwritten"
+                         : "`exp(new - old)` of a maximum that grows is 1 or more: what was summed "
+                           "before is multiplied by `exp(old - new)`");
 }
 
 /* ---- maxima that begin at 0 ---- */
@@ -175,8 +225,10 @@ void check_running_values(Check *check) {
         const Op *op = check->ops.items[i];
         check_extreme(check, op);
         const Op *outer = op->parent->parent;
-        if (outer && outer->code == OP_FOR && !op->call && op->result_count == 1)
+        if (outer && outer->code == OP_FOR && !op->call && op->result_count == 1) {
             check_maximum_start(check, outer, op);
+            check_correction(check, outer, op);
+        }
         if (op->code != OP_FOR) continue;
         check_sums_of(check, op);
         check_sum_of_lanes(check, op);

@@ -138,8 +138,8 @@ static bool is_masked_along(Check *check, const Value *value, int axis, int dept
     enum { DEEPEST = 4 };
     const Op *op = value ? value->op : NULL;
     if (!op || depth == DEEPEST) return false;
-    if (op->code == OP_LOAD) {
-        Value *mask = check_operand(op, "mask");
+    if (op->code == OP_LOAD || op->code == OP_WHERE) {
+        Value *mask = check_operand(op, op->code == OP_LOAD ? "mask" : "condition");
         const Op *compared = mask ? check_strip(mask)->op : NULL;
         if (!compared || compared->code != OP_LT || value->type.rank != 1 || axis != 0)
             return false;

@@ -390,6 +390,34 @@ static void lower_augmented(Lowering *lowering, SyntaxNode node) {
 
 // --- Statements
 
+static bool takes_tile(const Op *op) {
+    for (int i = 0; i < op->operand_count; i++) {
+        const Value *value = op->operands[i];
+        if (value && (type_is_tile(value->type) || value->type.kind == TYPE_BLOCK_POINTER))
+            return true;
+    }
+    return false;
+}
+
+/// A call of an operation that makes a tile of another and does nothing else: none changes what it is called with.
+static void check_unused(Lowering *lowering, SyntaxNode call, const Value *value) {
+    const Op *op = value ? value->op : NULL;
+    if (node_kind(call) != SYNTAX_CALL || !lowering->frame->module || !op) return;
+    Range range = node_range(lowering->frame->source, call);
+    Str callee = lowering_text(lowering, node_field(call, "function"));
+    bool is_made_here = op->call == lowering->builder.call && op->range.source == range.source &&
+                        op->range.start == range.start && op->range.end == range.end;
+    if (!is_made_here || op_rows[op->code].kind != KIND_ORDINARY || op_rows[op->code].effects ||
+        !(type_is_tile(value->type) || value->type.kind == TYPE_BLOCK_POINTER) || !takes_tile(op) ||
+        str_ends(callee, "inline_asm_elementwise"))
+        return;
+    lowering_report(
+        lowering, DIAGNOSTIC_UNUSED_RESULT, call,
+        "nothing takes the result of `%.*s`, and what it is called with stays as it is: "
+        "assign it to a name",
+        STR_ARGS(callee));
+}
+
 static void lower_expression_statement(Lowering *lowering, SyntaxNode node) {
     SyntaxNode *children;
     int count = node_children(lowering->arena, node, &children);
@@ -400,7 +428,7 @@ static void lower_expression_statement(Lowering *lowering, SyntaxNode node) {
         case SYNTAX_STRING:
         case SYNTAX_CONCATENATED_STRING:
         case SYNTAX_ELLIPSIS: break;  // documentation
-        default: lower_value(lowering, children[i]); break;
+        default: check_unused(lowering, children[i], lower_value(lowering, children[i])); break;
         }
     }
 }

@@ -33,6 +33,9 @@ ABOUT = {"cast": CASTS, "axis": AXES, "turned": AXES}  # MASKS for the others
 UNUSED_LANES = {"in_ptr + cols", "block_ptr_in", "MRD_ptr + row_offs", "M + offs_m"}
 UNUSED_LANES |= {"pi_ptr + row * SK + offs", "logits_ptr + cols"}
 
+# Rows of theirs come back by `%`: a bound of columns alone is enough.
+WRAPPED = frozenset({"position_ptr + position"})
+
 
 def offered(path: Path) -> list[tuple[str, int, tuple[str, ...]]]:
     """Quick fixes of a file: name, line, diff."""
@@ -70,9 +73,14 @@ def judged(taken: Taken, folder: Path, known: list[tuple[str, list[str]]]) -> li
     results = []
     for name, line, diff in offered(path):
         is_new = (name, changes(diff)) not in known
-        is_here = taken.line <= line <= taken.end_line or taken.kind not in ("mask", "part", "other")
+        is_here = taken.line <= line <= taken.end_line or taken.kind not in (
+            "mask",
+            "part",
+            "other",
+        )
         if is_new and is_here and name in ABOUT.get(taken.kind, MASKS):
-            problem = difference(taken, patched(taken.text, diff), line, UNUSED_LANES)
+            text = patched(taken.text, diff)
+            problem = difference(taken, text, line, UNUSED_LANES, WRAPPED)
             where = f"{taken.path}:{line} {taken.kind} {name}: {problem}"
             results.append(where if problem else None)
     return results

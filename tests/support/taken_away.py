@@ -116,7 +116,7 @@ def taken_from_axes(node: ast.Subscript, places: Places) -> Iterator[tuple[str, 
     """The text without the new axis, and with it on the other side."""
     if places.end(node) - places.end(node.value) > len("[None, :]"):  # brackets around the tile
         return
-    for kind, axes in (("axis", ""), ("turned", f"[{TURNED[axis_of(node) or ''] }]")):
+    for kind, axes in (("axis", ""), ("turned", f"[{TURNED[axis_of(node) or '']}]")):
         end = places.end(node.value)
         yield kind, (places.data[:end] + axes.encode() + places.data[places.end(node) :]).decode()
 
@@ -256,9 +256,11 @@ def other_of(call: ast.Call) -> str:
     return INFINITIES.get(text, text.replace(".0", ""))
 
 
-def difference(taken: Taken, fixed: str, line: int, others: set[str]) -> str | None:
+def difference(
+    taken: Taken, fixed: str, line: int, others: set[str], wrapped: frozenset[str] = frozenset()
+) -> str | None:
     """What a fix at `line` left otherwise than it was; None where it is the same up to names. `others`: of masked lanes
-    that nobody uses, which may hold anything."""
+    that nobody uses, which may hold anything. `wrapped`: of rows that come back by `%`, which need no bound."""
     before = function_of(taken.path.read_text(), taken.function, taken.line)
     after = function_of(fixed, taken.function, taken.line)
     if taken.kind == "cast":
@@ -280,7 +282,8 @@ def difference(taken: Taken, fixed: str, line: int, others: set[str]) -> str | N
         position = ACCESSES[access_of(old) or "load"]
         wanted = bounds_of(argument(old, "mask", position), names[0])
         got = bounds_of(argument(new, "mask", position), names[1])
-        if wanted != got:
+        is_enough = ast.unparse(old.args[0]) in wrapped and got and got < wanted
+        if wanted != got and not is_enough:
             return f"{sorted(wanted)} is now {sorted(got)}"
         if other_of(old) != other_of(new) and ast.unparse(old.args[0]) not in others:
             return f"other {other_of(old)} is now {other_of(new)}"

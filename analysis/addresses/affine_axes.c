@@ -7,6 +7,8 @@
 
 #include "analysis/addresses/affine.h"
 #include "analysis/addresses/loop_order.h"
+#include "analysis/addresses/nested_steps.h"
+#include "analysis/addresses/strides.h"
 
 #include "analysis/build/infer.h"
 #include "analysis/ir/loops.h"
@@ -690,8 +692,43 @@ static bool loop_is_aligned(Analysis *analysis, const Mover *mover) {
     return true;
 }
 
-/// Whether different values of the axis touch different elements: with each symbol for a stride, or with counts of iterations and digits
-/// for numbers.
+/* ---- by numbers alone ---- */
+
+static bool is_of_program(const Value *value) {
+    return value_is_axis(value) && !value_is_loop_variable(value);
+}
+
+/// Whether no two values of all that moves the address, lanes too, touch one element: each step goes over what smaller ones reach. No symbol
+/// is taken for a stride then. `within_program`: ids of programs move nothing.
+static bool steps_are_digits(Analysis *analysis, bool within_program) {
+    Arena *arena = analysis->arena;
+    const Affine *offset = &analysis->access->offset;
+    NestedStep steps[ADDRESS_MOST_MOVERS + TYPE_MAX_RANK];
+    int count = 0;
+    if (offset->wrapped || offset->wrap_count) return false;
+    for (int k = 0; k < offset->rank; k++) {
+        if (!poly_is_fixed(arena, offset->lane[k])) return false;
+        if (!poly_is_zero(offset->lane[k]))
+            steps[count++] = (NestedStep){
+                offset->lane[k], k < analysis->tile.rank ? analysis->tile.dims[k] : NULL};
+    }
+    for (int i = 0; i < analysis->mover_count; i++) {
+        const Mover *mover = &analysis->movers[i];
+        const Poly *coefficient, *rest;
+        if (within_program && is_of_program(mover->atom)) continue;
+        if (!mover->is_axis || mover->unbounded ||
+            !poly_split(arena, analysis->base, mover->atom, &coefficient, &rest))
+            return false;
+        if (poly_is_zero(coefficient)) continue;
+        const Poly *by = poly_multiply(arena, coefficient, mover->step);
+        if (!by || !poly_is_fixed(arena, by)) return false;
+        steps[count++] = (NestedStep){by, mover->extent};
+    }
+    return steps_are_nested(arena, steps, count, poly_is_nonnegative);
+}
+
+/// Whether different values of the axis touch different elements: with each symbol for a stride, with counts of iterations and digits
+/// for numbers, or with all symbols for these.
 static bool owns_in_some_way(Analysis *analysis, Value *axis) {
     const Analysis before = *analysis;  // splitting changes the movers
     if (before.too_many) return false;
@@ -700,7 +737,10 @@ static bool owns_in_some_way(Analysis *analysis, Value *axis) {
         analysis->has_counts = way == 1;
         if (owns(analysis, axis, 0)) return true;
     }
-    return false;
+    *analysis = before;
+    const Poly *by, *rest;
+    return poly_split(before.arena, before.base, axis, &by, &rest) && !poly_is_zero(by) &&
+           steps_are_digits(analysis, false);
 }
 
 static AxisDependence depend(Analysis *analysis, Axis *axis, Value *atom) {
@@ -859,29 +899,48 @@ static bool loop_owns(Analysis *analysis, int program_axis, const Op *loop) {
     return owns(&trial, variable, 0);
 }
 
+/// What is known of an access in the loops around it, from outside; -1: there are too many, and no axis owns.
+static int begin(Analysis *analysis, Arena *arena, const FunctionAxes *function,
+                 const Access *access, Access *ordered, Op **loops) {
+    *analysis = (Analysis){.arena = arena,
+                           .former = former_new(arena),
+                           .function = function,
+                           .tile = access->op->operands[0]->type,
+                           .synthetic = -1};
+    int count = loops_around(access->op, loops);
+    *ordered = *access;
+    for (int i = 0; i < count && access->offset.known; i++)
+        ordered->offset.base = poly_in_order(analysis->former, ordered->offset.base, loops[i]);
+    analysis->access = ordered;
+    analysis->base = ordered->offset.base;
+    analysis->too_many = count < 0;
+    if (access->offset.known) collect_movers(analysis);
+    return count;
+}
+
+bool access_iterations_are_digits(Arena *arena, const FunctionAxes *function,
+                                  const Access *access) {
+    Analysis *analysis = ARENA_NEW(arena, Analysis);
+    Access ordered;
+    Op *loops[LOOPS_MOST_NESTED];
+    int count = begin(analysis, arena, function, access, &ordered, loops);
+    const Poly *by, *rest;
+    if (!access->offset.known || analysis->too_many) return false;
+    for (int i = 0; i < count; i++)
+        if (!poly_split(arena, analysis->base, loops[i]->regions[0]->arguments[0], &by, &rest) ||
+            poly_is_zero(by))
+            return false;
+    return steps_are_digits(analysis, true);
+}
+
 int access_axes(Arena *arena, const FunctionAxes *function, const Access *access, Axis *axes,
                 AxisDependence *dependence, int capacity) {
     Analysis *analysis = ARENA_NEW(arena, Analysis);
-    analysis->arena = arena;
-    analysis->former = former_new(arena);
-    analysis->function = function;
-    analysis->tile = access->op->operands[0]->type;
-    analysis->synthetic = -1;
+    Access ordered;
     Op *loops[LOOPS_MOST_NESTED];
-    int loop_count = loops_around(access->op, loops), count = 0;
-    Access ordered = *access;
-    for (int i = 0; i < loop_count && access->offset.known; i++)
-        ordered.offset.base = poly_in_order(analysis->former, ordered.offset.base, loops[i]);
-    analysis->access = &ordered;
-    analysis->base = ordered.offset.base;
-    if (access->offset.known) {
-        collect_movers(analysis);
-        widen_strides(analysis);
-    }
-    if (loop_count < 0) {
-        analysis->too_many = true;  // so that no axis owns
-        loop_count = 0;
-    }
+    int count = 0, loop_count = begin(analysis, arena, function, access, &ordered, loops);
+    if (access->offset.known) widen_strides(analysis);
+    if (loop_count < 0) loop_count = 0;
     for (int i = 0; i < PROGRAM_AXES && count + TILE_MOST_DIGITS <= capacity; i++)
         count += depend_on_programs(analysis, i, &axes[count], &dependence[count]);
     while (loop_count-- > 0 && count < capacity) {

@@ -359,8 +359,8 @@ bool places_fit(Arena *arena, Op *a, Op *b, const Poly *window) {
 
 enum { CHOICE_ID = INT_MIN / 2, MOST_CHOICES = 4 };
 
-/// A loop variable from `first` to below `end`, the `index`-th one.
-static Value *choice_from(Arena *arena, int index, int64_t first, int64_t end) {
+/// A loop variable from `first` to below `end`, the `index`-th one. `last`, or NULL: a number of the kernel's in place of `end`.
+static Value *choice_from(Arena *arena, int index, int64_t first, int64_t end, Value *last) {
     Constant *numbers = ARENA_ARRAY(arena, Constant, 3);
     const int64_t bounds[] = {first, end, 1};
     for (int i = 0; i < 3; i++) numbers[i] = (Constant){.kind = CONSTANT_INT, .integer = bounds[i]};
@@ -382,12 +382,13 @@ static Value *choice_from(Arena *arena, int index, int64_t first, int64_t end) {
         *loop->operands[i] = (Value){
             .id = CHOICE_ID - 4 * index - 1 - i, .type.kind = TYPE_NUMBER, .constant = &numbers[i]};
     }
+    if (last) loop->operands[1] = last;
     return choice;
 }
 
 /// A loop variable of 0 and 1, the `index`-th one.
 static Value *choice_between_two(Arena *arena, int index) {
-    return choice_from(arena, index, 0, 2);
+    return choice_from(arena, index, 0, 2, NULL);
 }
 
 static bool is_counted(const Op *op) { return op->code == OP_FOR || op->code == OP_STATIC_FOR; }
@@ -524,6 +525,119 @@ bool places_are_owned_together(Arena *arena, const FunctionAxes *around, Op *a, 
     return true;
 }
 
+/// The start of what a loop's iterations touch, and one more, which is where `beside` starts: channel 3 beside those from 0 to 2. The variable
+/// of such a loop in `*wider`. NULL: it is no further iteration.
+static const Poly *with_iteration(Arena *arena, const Op *loop, const Poly *start,
+                                  const Poly *beside, Value **wider) {
+    int64_t first, step, at, behind;
+    const Poly *weight, *rest;
+    if (!is_counted(loop) || !value_is_int(loop->operands[0], &first) ||
+        !value_is_int(loop->operands[2], &step) || step != 1 ||
+        !poly_split(arena, start, loop->regions[0]->arguments[0], &weight, &rest) ||
+        poly_is_zero(weight))
+        return NULL;
+    const Poly *iteration = poly_divide_exact(arena, poly_subtract(arena, beside, rest), weight);
+    if (!iteration) return NULL;
+    const Poly *past = poly_subtract(arena, iteration, value_poly(arena, loop->operands[1]));
+    int64_t more = 0;  // iterations in front of the first
+    if (poly_is_constant(iteration, &at) && at < first) more = first - at;
+    const bool is_behind = poly_is_constant(past, &behind) && behind >= 0;
+    if (!more && !is_behind) return NULL;
+    if (!more) more = behind + 1;
+    *wider = choice_from(arena, 0, first - more, 0, loop->operands[1]);
+    const Poly *counted = poly_add(arena, poly_atom(arena, *wider),
+                                   poly_constant(arena, is_behind ? more : 0));
+    return poly_add(arena, rest, poly_multiply(arena, weight, counted));
+}
+
+/// Whether iterations of a loop touch elements of their own with an access, its operation in `region` in the place of its own. `by_strides`:
+/// symbols that it steps by may be taken for strides.
+static bool iterations_are_owned(Arena *arena, const FunctionAxes *around, Access access,
+                                 Region *region, const Op *loop, bool by_strides) {
+    Op *op = ARENA_NEW(arena, Op);
+    *op = *access.op;
+    op->parent = region;
+    access.op = op;
+    if (access_iterations_are_digits(arena, around, &access)) return true;
+    Axis axes[ACCESS_MOST_AXES];
+    AxisDependence dependence[ACCESS_MOST_AXES];
+    int count =
+        by_strides ? access_axes(arena, around, &access, axes, dependence, ACCESS_MOST_AXES) : 0;
+    for (int i = 0; i < count; i++)
+        if (!axes[i].is_program && axes[i].loop == loop) return dependence[i] == AXIS_OWNED;
+    return false;
+}
+
+/// The same of a joint access, of which the half that a choice adds `distance` to is the other access.
+static bool choice_is_owned(Arena *arena, const FunctionAxes *around, Access joint,
+                            const Poly *distance, Region *region, const Op *loop) {
+    Value *choice = choice_between_two(arena, 0);
+    Op *chosen = choice->region->parent;
+    chosen->parent = region;
+    const Poly *moved = poly_multiply(arena, poly_atom(arena, choice), distance);
+    joint.offset.base = poly_add(arena, joint.offset.base, moved);
+    return iterations_are_owned(arena, around, joint, choice->region, loop ? loop : chosen,
+                                is_plain(distance, &joint, &joint));
+}
+
+/// The same of `b` in a loop beside `a`: `a` is where a further iteration of it begins, or a distance from where the first, the last or the next one
+/// does.
+static bool is_beside_loop(Arena *arena, const FunctionAxes *around, const Access *a,
+                           const Access *b, const Op *loop) {
+    const Op *inner = b->op->parent->parent;
+    const Poly *weight, *rest, *one = poly_constant(arena, 1);
+    if (!inner || inner->parent != a->op->parent || !is_counted(inner) ||
+        !poly_split(arena, b->offset.base, inner->regions[0]->arguments[0], &weight, &rest) ||
+        !is_fixed(weight))
+        return false;
+    Value *wider;
+    Access joint = *b;
+    joint.offset.base = with_iteration(arena, inner, b->offset.base, a->offset.base, &wider);
+    if (joint.offset.base) {
+        Op *counting = wider->region->parent;
+        counting->parent = inner->parent;
+        if (iterations_are_owned(arena, around, joint, wider->region, loop ? loop : counting, true))
+            return true;
+    }
+    const Poly *end = value_poly(arena, inner->operands[1]);
+    const Poly *const beside[] = {value_poly(arena, inner->operands[0]),
+                                  poly_subtract(arena, end, one), end};
+    for (int i = 0; i < 3; i++) {
+        const Poly *begin = poly_multiply(arena, weight, beside[i]);
+        if (!begin) continue;
+        begin = poly_add(arena, rest, begin);
+        const Poly *left = poly_subtract(arena, a->offset.base, begin);
+        if (!is_fixed(left) || poly_is_zero(left)) continue;
+        Region *region = b->op->parent;
+        joint.offset.base = b->offset.base;
+        if (beside[i] == end) {
+            joint.offset.base = with_iteration(arena, inner, b->offset.base, begin, &wider);
+            if (!joint.offset.base) continue;
+            region = wider->region;
+            region->parent->parent = inner->parent;
+        }
+        if (choice_is_owned(arena, around, joint, left, region, loop)) return true;
+    }
+    return false;
+}
+
+bool accesses_never_meet(Arena *arena, const FunctionAxes *around, const Access *a,
+                         const Access *b, const Op *loop) {
+    if (!a->parameter || a->parameter != b->parameter || !a->offset.known || !b->offset.known ||
+        a->offset.wrapped || b->offset.wrapped)
+        return false;
+    Access joint = *a;
+    Type type = a->op->operands[0]->type;
+    const int rank = type.rank;
+    if (!join_lanes(arena, &joint, &type, b) || type.rank != rank) return false;
+    if (a->op->parent != b->op->parent)
+        return is_beside_loop(arena, around, a, b, loop) ||
+               is_beside_loop(arena, around, b, a, loop);
+    const Poly *distance = poly_subtract(arena, b->offset.base, a->offset.base);
+    return is_fixed(distance) && !poly_is_zero(distance) &&
+           choice_is_owned(arena, around, joint, distance, a->op->parent, loop);
+}
+
 /// Whether the address moves along a stride by more than a distance along it, with something that varies: it is a dimension's. Of elements
 /// that lie side by side, lanes are what varies.
 static bool is_step_of_dimension(Arena *arena, const Affine *offset, const Monomial *distance) {
@@ -606,24 +720,6 @@ bool places_are_apart_by_strides(Arena *arena, const FunctionAxes *around, Op *a
     }
     joint.offset.base = base;
     return is_owned_within(arena, around, joint, around_a);
-}
-
-/// The start of what a loop's iterations touch, and one more, which is where `beside` starts: channel 3 beside those from 0 to 2. The variable
-/// of such a loop in `*wider`. NULL: it is no further iteration.
-static const Poly *with_iteration(Arena *arena, const Op *loop, const Poly *start,
-                                  const Poly *beside, Value **wider) {
-    int64_t first, end, step, at;
-    const Poly *weight, *rest;
-    if (!is_counted(loop) || !value_is_int(loop->operands[0], &first) ||
-        !value_is_int(loop->operands[1], &end) || !value_is_int(loop->operands[2], &step) ||
-        step != 1 || end <= first ||
-        !poly_split(arena, start, loop->regions[0]->arguments[0], &weight, &rest) ||
-        poly_is_zero(weight))
-        return NULL;
-    const Poly *iteration = poly_divide_exact(arena, poly_subtract(arena, beside, rest), weight);
-    if (!iteration || !poly_is_constant(iteration, &at) || (at >= first && at < end)) return NULL;
-    *wider = choice_from(arena, 0, at < first ? at : first, at < end ? end : at + 1);
-    return poly_add(arena, rest, poly_multiply(arena, weight, poly_atom(arena, *wider)));
 }
 
 bool places_are_iterations(Arena *arena, const FunctionAxes *around, Op *a, Op *b) {

@@ -386,6 +386,34 @@ bool lane_digits_are_apart(Arena *arena, Op *a, Op *b) {
     return place_is_apart(arena, &left, &right);
 }
 
+static bool is_same_number(const Poly *a, const Poly *b) {
+    return !a || !b ? a == b : poly_equal(a, b);
+}
+
+/// Gives the second tile the first one's extents where they are the same numbers: how many digits begin below a bound is a number of its own for
+/// each access.
+static void share_extents(Arena *arena, const LaneDigits *from, LaneDigits *to) {
+    const Type *type = &from->access.op->operands[0]->type;
+    Type *own = &to->access.op->operands[0]->type;
+    const Poly **dims = ARENA_ARRAY(arena, const Poly *, own->rank);
+    for (int i = 0; i < own->rank; i++) {
+        bool is_same = i < type->rank && from->ends[i] && to->ends[i] &&
+                       poly_equal(from->ends[i], to->ends[i]) &&
+                       is_same_number(from->low[i], to->low[i]);
+        dims[i] = is_same ? type->dims[i] : own->dims[i];
+    }
+    own->dims = dims;
+}
+
+bool lane_digits_never_meet(Arena *arena, const FunctionAxes *around, Op *a, Op *b,
+                            const Op *loop) {
+    const LaneDigits one = access_by_lane_digits(arena, a);
+    LaneDigits other = access_by_lane_digits(arena, b);
+    if (!one.access.offset.known || !other.access.offset.known) return false;
+    share_extents(arena, &one, &other);
+    return accesses_never_meet(arena, around, &one.access, &other.access, loop);
+}
+
 bool lane_digits_count(const LaneDigits *apart, const Axis *axis) {
     for (int i = 0; i < TYPE_MAX_RANK; i++) {
         const Value *counter = apart->counter[i];

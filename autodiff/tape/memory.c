@@ -78,29 +78,59 @@ static bool same_place(const Differentiation *state, Op *a, Op *b) {
                         places_find(state->versions.places, b));
 }
 
+/// How an access depends on the ids and loops around it, also where its address divides a lane.
+typedef struct AccessAxes {
+    Access access;
+    LaneDigits digits;  // of an address that is understood by these alone
+    Axis items[ACCESS_MOST_AXES];
+    AxisDependence dependence[ACCESS_MOST_AXES];
+    int count;
+} AccessAxes;
+
+static AccessAxes axes_of(const Differentiation *state, Op *op) {
+    AccessAxes found = {.access = access_of(state->arena, op)};
+    if (!found.access.offset.known && op->operands[0]->type.kind == TYPE_POINTER) {
+        found.digits = access_by_lane_digits(state->arena, op);
+        if (found.digits.access.offset.known) found.access = found.digits.access;
+    }
+    found.count = access_axes(state->arena, state->versions.axes, &found.access, found.items,
+                              found.dependence, ACCESS_MOST_AXES);
+    return found;
+}
+
+/// Whether the access touches other elements in each iteration of the loop that is one of its axes.
+static bool is_axis_owned(const AccessAxes *axes, int axis) {
+    return axes->dependence[axis] == AXIS_OWNED ||
+           (axes->digits.access.offset.known &&
+            lane_digits_count(&axes->digits, &axes->items[axis]));
+}
+
+static bool is_owned_in(const AccessAxes *axes, const Op *loop) {
+    if (!axes->access.offset.known) return false;
+    for (int i = 0; i < axes->count; i++)
+        if (!axes->items[i].is_program && axes->items[i].loop == loop)
+            return is_axis_owned(axes, i);
+    return false;
+}
+
+/// The same of an access and a loop around it.
+static bool is_owned_by_loop(const Differentiation *state, Op *op, const Op *loop) {
+    const AccessAxes axes = axes_of(state, op);
+    return is_owned_in(&axes, loop);
+}
+
 /// Asked of so many pairs that what each computes is not kept.
 static bool never_meet(const Differentiation *state, Op *a, Op *b) {
     const AccessPlace *left = places_find(state->versions.places, a),
                       *right = places_find(state->versions.places, b);
     Arena *scratch = arena_new_scratch();
-    bool apart = place_is_apart(scratch, left, right) ||
-                 (left->access.parameter == right->access.parameter && !left->access.offset.known &&
-                  !right->access.offset.known && lane_digits_are_apart(scratch, a, b));
+    bool apart = place_is_apart(scratch, left, right);
+    if (!apart && left->access.parameter == right->access.parameter &&
+        !left->access.offset.known && !right->access.offset.known)
+        apart = lane_digits_are_apart(scratch, a, b) ||
+                lane_digits_never_meet(scratch, state->versions.axes, a, b, NULL);
     arena_free(scratch);
     return apart;
-}
-
-/// Whether an access touches other elements in each iteration of the loop.
-static bool is_owned_by_loop(const Differentiation *state, Op *op, const Op *loop) {
-    Access access = access_of(state->arena, op);
-    Axis axes[ACCESS_MOST_AXES];
-    AxisDependence dependence[ACCESS_MOST_AXES];
-    if (!access.offset.known) return false;
-    int count = access_axes(state->arena, state->versions.axes, &access, axes, dependence,
-                            ACCESS_MOST_AXES);
-    for (int i = 0; i < count; i++)
-        if (!axes[i].is_program && axes[i].loop == loop) return dependence[i] == AXIS_OWNED;
-    return false;
 }
 
 /// A stride that is one symbol of the kernel's (a parameter): a dimension of its own.
@@ -113,10 +143,12 @@ static bool is_stride_symbol(const Poly *poly) {
 static bool iterations_are_apart(const Differentiation *state, const Op *loop, Op *a, Op *b) {
     if (loop->code == OP_WHILE) return false;
     if (map_has_pointer(&state->versions.iterations_apart, loop)) return true;
-    if (!is_owned_by_loop(state, a, loop) || !is_owned_by_loop(state, b, loop)) return false;
+    const AccessAxes of_a = axes_of(state, a), of_b = axes_of(state, b);
+    if (!is_owned_in(&of_a, loop) || !is_owned_in(&of_b, loop)) return false;
     if (same_place(state, a, b)) return true;
-    const Access *left = &places_find(state->versions.places, a)->access,
-                 *right = &places_find(state->versions.places, b)->access;
+    const Access *left = &of_a.access, *right = &of_b.access;
+    if (of_a.digits.access.offset.known && of_b.digits.access.offset.known)
+        return lane_digits_never_meet(state->arena, state->versions.axes, a, b, loop);
     Value *iv = loop->regions[0]->arguments[0];
     const Poly *weights[2], *rests[2];
     if (!poly_split(state->arena, left->offset.base, iv, &weights[0], &rests[0]) ||
@@ -445,13 +477,9 @@ static void read_version(Differentiation *state, int index, Op *load, Version ve
 static bool is_repeated_by_loops(const Differentiation *state, Op *store) {
     for (const Op *op = store->parent->parent; op; op = op->parent->parent)
         if (op->code == OP_WHILE) return true;
-    Access access = access_of(state->arena, store);
-    Axis axes[ACCESS_MOST_AXES];
-    AxisDependence dependence[ACCESS_MOST_AXES];
-    int count = access_axes(state->arena, state->versions.axes, &access, axes, dependence,
-                            ACCESS_MOST_AXES);
-    for (int a = 0; a < count; a++)
-        if (!axes[a].is_program && dependence[a] != AXIS_OWNED) return true;
+    const AccessAxes axes = axes_of(state, store);
+    for (int i = 0; i < axes.count; i++)
+        if (!axes.items[i].is_program && !is_axis_owned(&axes, i)) return true;
     return false;
 }
 

@@ -675,7 +675,7 @@ static bool leaves_atomics(const Differentiation *state, const ReductionPlan *pl
 /* ---- shares ---- */
 
 bool statement_differs(const ReductionPlan *plan, const Op *statement) {
-    return !branches_are_alike(plan, statement) || owners_differ(plan, statement->operands[0]) ||
+    return owners_differ(plan, statement->operands[0]) ||
            owners_differ(plan, statement->operands[2]);
 }
 
@@ -792,23 +792,28 @@ static bool find_kept_axes(Differentiation *state, const FunctionAxes *axes,
 }
 
 /// Whether programs that have another share own elements apart from each other, also with two of the statements.
-static bool owners_are_apart(Differentiation *state, const FunctionAxes *axes,
-                             const SharedStatement *shared, int count, const bool *summed) {
+static bool owners_are_apart(Differentiation *state, const TileOrders *orders,
+                             const FunctionAxes *around, const SharedStatement *shared, int count,
+                             const bool *summed) {
     Value *numbers[SUMMED_AXES];
     int number_count = 0;
+    FunctionAxes own = *around;
     for (int axis = 0; axis < PROGRAM_AXES; axis++)
         for (int digit = AXIS_WHOLE; digit < TILE_MOST_DIGITS; digit++) {
             if (!summed[summed_axis(axis, digit)]) continue;
-            Value *number = digit < 0 ? axes->programs[axis] : axes->tiles[axis][digit];
-            if (!number) return false;
-            numbers[number_count++] = number;
+            Value **number = digit < 0 ? &own.programs[axis] : &own.tiles[axis][digit];
+            if (!*number && digit >= 0)
+                *number = tile_order_number(state->backward, &orders->axes[axis], axis, digit);
+            if (!*number) return false;
+            numbers[number_count++] = *number;
         }
-    return numbered_are_apart(state, axes, shared, count, numbers, number_count,
+    return numbered_are_apart(state, &own, shared, count, numbers, number_count,
                               part_stride(state, shared->statement.gradient));
 }
 
 /// Adds the statements of one gradient to the plan, all or none. `looks`: as far as is seen without a change of the backward.
-static void keep_shares_of(Differentiation *state, const FunctionAxes *axes,
+static void keep_shares_of(Differentiation *state, const TileOrders *orders,
+                           const FunctionAxes *axes,
                            SharedStatement *shared, int count, bool all, bool looks,
                            ReductionPlan *plan) {
     bool summed[SUMMED_AXES] = {false}, is_owned = false, is_large = false;
@@ -817,7 +822,7 @@ static void keep_shares_of(Differentiation *state, const FunctionAxes *axes,
     for (int i = 0; i < count; i++)
         if (!find_kept_axes(state, axes, &shared[i], all, summed, &is_owned, &is_large)) return;
     if (is_owned && !all && count > 1 && !looks &&
-        !owners_are_apart(state, axes, shared, count, summed))
+        !owners_are_apart(state, orders, axes, shared, count, summed))
         return;
     for (int axis = 0; axis < SUMMED_AXES; axis++) plan->summed[axis] |= summed[axis];
     join_tile_axes(axes, plan->summed);
@@ -844,12 +849,12 @@ static bool plan_shares(Differentiation *state, const TileOrders *orders, bool a
     FunctionAxes axes = backward_axes(state);
     if (all && !has_few_programs(state, &axes)) return false;
     for (LIST_EACH(int, i, state->parts.shared))
-        keep_shares_of(state, &axes, &state->parts.shared.items[i], 1, all, looks, plan);
+        keep_shares_of(state, orders, &axes, &state->parts.shared.items[i], 1, all, looks, plan);
     SharedStatement *several = state->parts.several.items;
     for (int i = 0, count; i < state->parts.several.count; i += count) {
         for (count = 1; i + count < state->parts.several.count; count++)
             if (several[i + count].gradient != several[i].gradient) break;
-        keep_shares_of(state, &axes, &several[i], count, all, looks, plan);
+        keep_shares_of(state, orders, &axes, &several[i], count, all, looks, plan);
     }
     bool any = false;
     for (int axis = 0; axis < SUMMED_AXES; axis++) any |= plan->summed[axis];

@@ -216,6 +216,16 @@ static Value *hide(Function *function, Value *value, int axis, int digit, const 
     return index;
 }
 
+Value *tile_order_number(Function *function, const TileOrder *order, int axis, int digit) {
+    if (!order->id || order->group || order->digit_count || order->id->op->parent != function->body)
+        return NULL;
+    Builder b = {.function = function, .region = function->body, .before = order->id->op->next};
+    Value *columns = build_poly(&b, order->columns);
+    Value *number = build_binary(&b, digit ? OP_MOD : OP_FLOORDIV, order->id, columns);
+    return number->op ? hide(function, number, axis, digit, digit ? order->columns : order->rows)
+                      : NULL;
+}
+
 /// The same number, computed anew in a loop or in a branch behind it, is the index as well.
 static void hide_again(TileSearch *search, Function *function, const Poly *number, Value *index) {
     for (LIST_EACH(int, i, search->numbers)) {
@@ -343,8 +353,46 @@ static bool hide_digits(TileSearch *search, Function *function, const TileFindin
     return true;
 }
 
+/* ---- numbers under a branch ---- */
+
+/// Moves a number that is made of ids and parameters in front of the branches around it; `first`: the outermost of them. False where something
+/// else is in it.
+static bool lift_number(Value *value, Op *first) {
+    Op *op = value->op;
+    if (!op || value->constant || value_is_before(value, first)) return true;
+    if (op->region_count || !op_is_pure(op) || op->result_count != 1) return false;
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i] && !lift_number(op->operands[i], first)) return false;
+    op_move_before(op, first);
+    return true;
+}
+
+/// The outermost branch around an operation that stands under branches alone; NULL of any other one.
+static Op *branches_around(const Function *function, const Op *op) {
+    Op *outer = NULL;
+    while (op->parent != function->body) {
+        outer = op->parent->parent;
+        if (outer->code != OP_IF) return NULL;
+        op = outer;
+    }
+    return outer;
+}
+
+/// Quotients and remainders of ids under `if row < rows:` are computed in front of it: which tile a program has does not depend on the branch.
+static void lift_divided_ids(Arena *arena, Function *function) {
+    TileSearch search = {.arena = arena};
+    region_walk(function->body, visit_number, &search);
+    for (LIST_EACH(int, i, search.numbers)) {
+        Value *value = search.numbers.items[i];
+        if (value->op->code != OP_FLOORDIV && value->op->code != OP_MOD) continue;
+        Op *first = branches_around(function, value->op);
+        if (first && axis_sources_of(arena, value, NULL).any_axis) lift_number(value, first);
+    }
+}
+
 TileOrders tile_orders_open(Arena *arena, Function *function, int most_digits) {
     TileOrders orders = {0};
+    lift_divided_ids(arena, function);
     FunctionAxes axes = function_axes(arena, function);
     for (int axis = 0; axis < PROGRAM_AXES; axis++) {
         if (!axes.programs[axis]) continue;

@@ -26,6 +26,9 @@ typedef struct TileOrders {
 /// Finds the orders, and makes an OP_TILE_INDEX of each row and each column, which hides how it is computed. `most_digits`: of an id that is
 /// divided several times over, `id % v`, `id // v % k`, `id // v // k`: 2, rows and columns, or up to TILE_MOST_DIGITS.
 TileOrders tile_orders_open(Arena *arena, Function *function, int most_digits);
+/// The row (digit 0) or the column (1) that a program's id stands for, of ids that number tiles row by row, for who needs one that the kernel does
+/// not compute. A new OP_TILE_INDEX behind the id; NULL of other orders.
+Value *tile_order_number(Function *function, const TileOrder *order, int axis, int digit);
 /// Whether some id has more digits than rows and columns.
 bool tile_orders_has_more_digits(Arena *arena, Function *function);
 /// Where ids along two axes of the grid together number its own tiles in another order (`tl.swizzle2d`), and nothing else is made of

@@ -166,19 +166,57 @@ static bool find_rows(TileSearch *search, TileFinding *finding) {
 
 /* ---- more digits ---- */
 
+/// The first operation of a code that divides `number`, by whatever; NULL: there is none.
+static Value *division_of(const TileSearch *search, const Poly *number, OpCode code) {
+    TileSearch of = *search;
+    const Poly *divisor;
+    of.id = number;
+    for (LIST_EACH(int, i, search->numbers))
+        if (divides_id(&of, search->numbers.items[i], code, &divisor))
+            return search->numbers.items[i];
+    return NULL;
+}
+
 /// The one number that the kernel divides `number` by, if it takes both what is above and the rest, as operations; else NULL.
 static const Poly *divided_by(const TileSearch *search, const Poly *number, const Poly **above,
                               const Poly **rest) {
     TileSearch of = *search;
     of.id = number;
-    const Poly *divisor, *only = only_divisor(&of);
-    *above = *rest = NULL;
-    for (LIST_EACH(int, i, search->numbers)) {
-        Value *value = search->numbers.items[i];
-        if (only && divides_id(&of, value, OP_FLOORDIV, &divisor)) *above = form_of(&of, value);
-        if (only && divides_id(&of, value, OP_MOD, &divisor)) *rest = form_of(&of, value);
+    Value *quotient = division_of(search, number, OP_FLOORDIV),
+          *remainder = division_of(search, number, OP_MOD);
+    *above = quotient ? form_of(&of, quotient) : NULL;
+    *rest = remainder ? form_of(&of, remainder) : NULL;
+    return *above && *rest ? only_divisor(&of) : NULL;
+}
+
+/// The kernel takes what is above a digit and not the digit, or the digit alone: the other one is computed beside it, for who looks at all digits.
+/// Returns how many digits the id has then.
+static int complete_digits(TileSearch *search, Function *function) {
+    const Poly *number = search->id;
+    int count = 1;
+    while (number && count < TILE_MOST_DIGITS) {
+        TileSearch of = *search;
+        of.id = number;
+        if (!only_divisor(&of)) break;
+        Value *quotient = division_of(search, number, OP_FLOORDIV),
+              *remainder = division_of(search, number, OP_MOD);
+        Value *known = quotient ? quotient : remainder;
+        if (known->op->parent != function->body) break;
+        if (!quotient || !remainder) {
+            Builder b = {.function = function,
+                         .region = function->body,
+                         .before = known->op->next,
+                         .range = known->op->range};
+            Value *other = build_binary(&b, quotient ? OP_MOD : OP_FLOORDIV,
+                                        known->op->operands[0], known->op->operands[1]);
+            if (!other->op) break;
+            LIST_PUSH(search->arena, &search->numbers, other);
+            if (!quotient) quotient = other;
+        }
+        number = form_of(search, quotient);
+        count++;
     }
-    return *above && *rest ? only : NULL;
+    return count;
 }
 
 /// `id % a`, `id // a % b`, `id // a // b`: three digits or more. False where there are two.
@@ -402,6 +440,7 @@ TileOrders tile_orders_open(Arena *arena, Function *function, int most_digits) {
         region_walk(function->body, visit_number, &search);
         TileFinding finding = {0};
         bool has_groups = find_groups(&search, &finding);
+        if (!has_groups && most_digits > 2) complete_digits(&search, function);
         if (!has_groups && find_digits(&search, most_digits, &finding) &&
             hide_digits(&search, function, &finding, axis)) {
             orders.axes[axis] = finding.order;
@@ -426,16 +465,19 @@ static bool visit_close(void *context, Op *op) {
 
 bool tile_orders_has_more_digits(Arena *arena, Function *function) {
     FunctionAxes axes = function_axes(arena, function);
-    for (int axis = 0; axis < PROGRAM_AXES; axis++) {
+    bool any = false;
+    for (int axis = 0; axis < PROGRAM_AXES && !any; axis++) {
         if (!axes.programs[axis]) continue;
         TileSearch search = {.arena = arena,
                              .former = former_new(arena),
                              .id = poly_atom(arena, axes.programs[axis])};
         region_walk(function->body, visit_number, &search);
         TileFinding finding = {0};
-        if (find_digits(&search, TILE_MOST_DIGITS, &finding)) return true;
+        bool has_more = !find_groups(&search, &finding) && complete_digits(&search, function) > 2;
+        any = has_more && find_digits(&search, TILE_MOST_DIGITS, &finding);
     }
-    return false;
+    function_drop_dead(function);
+    return any;
 }
 
 /// `x // c * c + x % c` is the number.

@@ -7,13 +7,23 @@
 #include "autodiff/addresses/place.h"
 #include "autodiff/rewrite/rewrite.h"
 
-enum { MOST_STEPS = 256 };  // an address has few terms; one that doubles itself is not understood
+enum {
+    MOST_STEPS = 256,  // an address has few terms; one that doubles itself is not understood
+    MOST_PARTS = 4,    // digits that one number is made of
+};
 
 /// `number // low % extent`
 typedef struct PartOf {
     Value *number;
     const Poly *low, *extent;  // extent NULL: as many as there are
 } PartOf;
+
+/// Digits whose weighted sum is a number.
+typedef struct Parts {
+    PartOf items[MOST_PARTS];
+    int count;
+    const Poly *end;  // all sums of them are below it
+} Parts;
 
 typedef struct Straightening {
     Arena *arena;
@@ -23,6 +33,7 @@ typedef struct Straightening {
     Value *turned[MOST_ROTATIONS];  // the remainders
     Value *plain[MOST_ROTATIONS];   // what they turn around
     const Poly *least[MOST_ROTATIONS];
+    Parts parts[MOST_ROTATIONS];  // of which these are made; none: of one digit, or of lanes
     int count;
 } Straightening;
 
@@ -210,6 +221,42 @@ static bool is_lane_below(Straightening *work, Value *value, const Poly *modulus
            is_never_negative(work, value);
 }
 
+/// Adds the digits that a number is made of, `window // columns * SIZE + token // SIZE`, each times `weight`. False where it is no such sum, or
+/// nobody knows where one of them ends.
+static bool add_parts(Straightening *work, Value *value, const Poly *weight, Parts *parts) {
+    Arena *arena = work->arena;
+    value = without_form(value);
+    const Op *op = value->op;
+    if (!op || !weight || work->steps++ >= MOST_STEPS || value_may_wrap(value)) return false;
+    if (op->code == OP_ADD)
+        return add_parts(work, op->operands[0], weight, parts) &&
+               add_parts(work, op->operands[1], weight, parts);
+    for (int i = 0; op->code == OP_MUL && i < 2; i++) {
+        const Poly *factor = fixed_number(work, op->operands[i]);
+        if (factor)
+            return add_parts(work, op->operands[1 - i], poly_multiply(arena, weight, factor),
+                             parts);
+    }
+    PartOf part;
+    if (parts->count == MOST_PARTS || !divisor_of(work, value) ||
+        !is_never_negative(work, value) || !find_chain(work, value, &part) || !part.extent ||
+        !poly_is_nonnegative(arena, weight))
+        return false;
+    const Poly *last = poly_subtract(arena, part.extent, poly_constant(arena, 1));
+    const Poly *reach = poly_multiply(arena, weight, last);
+    if (!reach) return false;
+    parts->end = poly_add(arena, parts->end, reach);
+    parts->items[parts->count++] = part;
+    return true;
+}
+
+/// Whether a number is a sum of digits that is below `modulus` and never below 0.
+static bool is_sum_below(Straightening *work, Value *value, const Poly *modulus, Parts *parts) {
+    *parts = (Parts){.end = poly_constant(work->arena, 1)};
+    return add_parts(work, value, poly_constant(work->arena, 1), parts) && parts->count > 1 &&
+           sizes_are_nonnegative(work->arena, poly_subtract(work->arena, modulus, parts->end));
+}
+
 /// A number without the numbers of the launch that are added to it, which `by` gets.
 static Value *without_shift(const Straightening *work, Value *value, const Poly **by) {
     *by = poly_constant(work->arena, 0);
@@ -226,10 +273,12 @@ static Value *without_shift(const Straightening *work, Value *value, const Poly 
     return value;
 }
 
-/// The digit or the lane that a remainder turns around, or NULL; `least`: where that is not below 0, it comes to the numbers from 0 on.
-static Value *turned_around(Straightening *work, Value *value, const Poly **least) {
+/// The digit, the sum of digits (`parts`) or the lane that a remainder turns around, or NULL; `least`: where that is not below 0, it comes to the
+/// numbers from 0 on.
+static Value *turned_around(Straightening *work, Value *value, const Poly **least, Parts *parts) {
     Arena *arena = work->arena;
     const Poly *modulus = divisor_of(work, value), *by;
+    parts->count = 0;
     if (!modulus || value->op->code != OP_MOD || value_may_wrap(value)) return NULL;
     Value *plain = without_shift(work, value->op->operands[0], &by), *digit = without_form(plain);
     bool is_remainder =
@@ -238,7 +287,7 @@ static Value *turned_around(Straightening *work, Value *value, const Poly **leas
     // `((c + shift) % n + n) % n`: what the inner one comes to are as many numbers in a row.
     const Poly *inner;
     Value *within = is_remainder && digit->type.rank == value->type.rank
-                        ? turned_around(work, digit, &inner)
+                        ? turned_around(work, digit, &inner, parts)
                         : NULL;
     *least = by;
     if (within)
@@ -246,7 +295,7 @@ static Value *turned_around(Straightening *work, Value *value, const Poly **leas
     if (within) return within;
     bool is_digit =
         is_remainder ? is_never_negative(work, digit) : is_lane_below(work, plain, modulus);
-    return is_digit ? plain : NULL;
+    return is_digit || is_sum_below(work, plain, modulus, parts) ? plain : NULL;
 }
 
 static void find_turns(Straightening *work, Value *value) {
@@ -255,7 +304,8 @@ static void find_turns(Straightening *work, Value *value) {
     if (!op || work->steps++ >= MOST_STEPS || work->count == MOST_ROTATIONS) return;
     if (op->code == OP_MOD) {
         int known = turn_of(work, value);
-        Value *plain = known < 0 ? turned_around(work, value, &least) : NULL;
+        Parts *parts = &work->parts[work->count];
+        Value *plain = known < 0 ? turned_around(work, value, &least, parts) : NULL;
         if (!plain || plain->type.rank != value->type.rank) return;
         work->turned[work->count] = value;
         work->least[work->count] = least;
@@ -316,9 +366,15 @@ Straightened access_straightened(Arena *arena, Op *access) {
     find_turns(&work, address);
     for (int i = 0; i < work.count; i++) {
         PartOf chain;
-        work.steps = 0;
-        if (!find_chain(&work, work.plain[i], &chain) || !leaves_digit(&work, address, i, &chain))
-            return none;
+        Parts *parts = &work.parts[i];
+        if (!parts->count) {
+            if (!find_chain(&work, work.plain[i], &chain)) return none;
+            parts->items[parts->count++] = chain;
+        }
+        for (int k = 0; k < parts->count; k++) {
+            work.steps = 0;
+            if (!leaves_digit(&work, address, i, &parts->items[k])) return none;
+        }
     }
     Straightened found = {.access = straight_access(&work), .count = work.count};
     for (int i = 0; i < work.count; i++) found.least[i] = work.least[i];

@@ -724,7 +724,7 @@ static bool steps_are_digits(Analysis *analysis, bool within_program) {
         if (!by || !poly_is_fixed(arena, by)) return false;
         steps[count++] = (NestedStep){by, mover->extent};
     }
-    return steps_are_nested(arena, steps, count, poly_is_nonnegative);
+    return steps_are_nested(arena, steps, count, sizes_are_nonnegative);
 }
 
 /// Whether different values of the axis touch different elements: with each symbol for a stride, with counts of iterations and digits
@@ -916,6 +916,14 @@ static int begin(Analysis *analysis, Arena *arena, const FunctionAxes *function,
     analysis->too_many = count < 0;
     if (access->offset.known) collect_movers(analysis);
     return count;
+}
+
+bool access_places_are_digits(Arena *arena, const FunctionAxes *function, const Access *access) {
+    Analysis *analysis = ARENA_NEW(arena, Analysis);
+    Access ordered;
+    Op *loops[LOOPS_MOST_NESTED];
+    begin(analysis, arena, function, access, &ordered, loops);
+    return access->offset.known && !analysis->too_many && steps_are_digits(analysis, false);
 }
 
 bool access_iterations_are_digits(Arena *arena, const FunctionAxes *function,

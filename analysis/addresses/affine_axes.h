@@ -15,6 +15,9 @@
 /// Wraps count as padding only where the function itself compares the wrapped value with the same bound (a mask).
 int access_axes(Arena *arena, const FunctionAxes *function, const Access *access, Axis *axes,
                 AxisDependence *dependence, int capacity);
+/// Whether all that the address moves with, ids of programs too, are digits of one number (nested_steps.h), whatever is passed for sizes of at
+/// least 1: two that differ in one of them touch different elements. False where it is not known.
+bool access_places_are_digits(Arena *arena, const FunctionAxes *function, const Access *access);
 /// Whether no two iterations of the loops around an access of one program, nor two lanes, touch one element: their steps are digits of one
 /// number (nested_steps.h), whatever is passed for sizes of at least 1. False where it is not known.
 bool access_iterations_are_digits(Arena *arena, const FunctionAxes *function,

@@ -143,3 +143,54 @@ bool strides_may_meet(Arena *arena, const Poly *a, const Poly *b) {
         }
     return false;
 }
+
+/* ---- numbers of the launch ---- */
+
+static intptr_t is_fixed(ValueWalk *walk, const Value *value) {
+    if (value->constant || value->type.is_constexpr) return true;
+    if (!value->op) return value->region && !value->region->parent;
+    const Op *op = value->op;
+    if (!op_is_pure(op) || op->operand_count == 0 || op->region_count) return false;
+    if (op->code == OP_PROGRAM_ID) return false;
+    for (int i = 0; i < op->operand_count; i++)
+        if (op->operands[i] && !walk_ask(walk, op->operands[i])) return false;
+    return true;
+}
+
+bool value_is_of_parameters(const Value *value) { return walk_from(value, is_fixed, false, NULL); }
+
+/* ---- inequalities ---- */
+
+/// The numerator of `atom` = numerator // divisor where that is a single value, or NULL. The divisor is a number, or a size.
+static Value *floor_numerator(Arena *arena, const Value *atom, const Poly **divisor) {
+    const Op *op = atom->op;
+    int64_t number;
+    if (!op || op->code != OP_FLOORDIV) return NULL;
+    if (value_is_int(op->operands[1], &number) ? number < 1
+                                               : !value_is_of_parameters(op->operands[1]))
+        return NULL;
+    *divisor = value_poly(arena, op->operands[1]);
+    return op->operands[0];
+}
+
+bool sizes_are_nonnegative(Arena *arena, const Poly *poly) {
+    if (poly_is_nonnegative(arena, poly)) return true;
+    for (int t = 0; poly && t < poly->count; t++)
+        for (int i = 0; i < poly->terms[t].atom_count; i++) {
+            Value *atom = poly->terms[t].atoms[i];
+            const Poly *divisor;
+            Value *numerator = floor_numerator(arena, atom, &divisor);
+            if (!numerator || !poly_mentions(poly, numerator)) continue;
+            // numerator = divisor * atom + remainder, remainder = (a value that is at least 1) - 1
+            Value *remainder = ARENA_NEW(arena, Value);
+            *remainder = *atom;
+            remainder->id = -1 - atom->id;
+            remainder->op = NULL;
+            const Poly *whole = poly_add(
+                arena, poly_multiply(arena, divisor, poly_atom(arena, atom)),
+                poly_subtract(arena, poly_atom(arena, remainder), poly_constant(arena, 1)));
+            const Poly *instead = poly_substitute(arena, poly, numerator, whole);
+            if (poly_is_nonnegative(arena, instead)) return true;
+        }
+    return false;
+}

@@ -276,6 +276,15 @@ static int bits_of_numbers(const Value *value) {
     return bits ? bits : WIDE_BITS;
 }
 
+bool op_is_pure(const Op *op) {
+    const OpRow *row = &op_rows[op->code];
+    if (op->code == OP_YIELD || op->code == OP_CONDITION || op->code == OP_UNKNOWN) return false;
+    if (row->effects & (EFFECT_READS | EFFECT_WRITES | EFFECT_ATOMIC | EFFECT_ORDERED))
+        return false;
+    if (op_is_loop(op->code) || op->code == OP_IF) return false;
+    return true;
+}
+
 bool op_keeps_numbers(const Op *op) {
     if (op->code != OP_CAST) return false;
     int from = bits_of_numbers(op->operands[0]), to = bits_of_numbers(op->results[0]);

@@ -193,6 +193,8 @@ bool value_is_none(const Value *value);
 bool value_is_bool(const Value *value, bool *boolean);
 /// Whether a cast makes whole numbers of whole numbers, each what it was: of 32 bits or more, or of no fewer than before.
 bool op_keeps_numbers(const Op *op);
+/// Pure: the same operands give the same result and nothing else happens. Random numbers are pure (they are replayed).
+bool op_is_pure(const Op *op);
 /// Whether whole numbers are made that may wrap around: those of fewer than 32 bits do at once.
 bool value_may_wrap(const Value *value);
 

@@ -5,6 +5,7 @@
 #include "autodiff/addresses/like_store.h"
 
 #include "analysis/addresses/affine_axes.h"
+#include "analysis/addresses/strides.h"
 #include "analysis/build/infer.h"
 #include "analysis/build/value_poly.h"
 #include "analysis/ir/loops.h"

@@ -5,6 +5,7 @@
 
 #include "analysis/addresses/affine.h"
 #include "analysis/addresses/affine_axes.h"
+#include "analysis/addresses/strides.h"
 #include "analysis/build/infer.h"
 #include "analysis/build/value_poly.h"
 #include "analysis/ir/walk.h"
@@ -15,42 +16,6 @@ Value *access_mask(const Op *op) {
     int index = op_parameter_index(op->code, STR("mask"));
     Value *mask = index >= 0 && index < op->operand_count ? op->operands[index] : NULL;
     return mask && value_is_none(mask) ? NULL : mask;
-}
-
-/* ---- inequalities ---- */
-
-/// The numerator of `atom` = numerator // divisor where that is a single value, or NULL. The divisor is a number, or a size.
-static Value *floor_numerator(Arena *arena, const Value *atom, const Poly **divisor) {
-    const Op *op = atom->op;
-    int64_t number;
-    if (!op || op->code != OP_FLOORDIV) return NULL;
-    if (value_is_int(op->operands[1], &number) ? number < 1
-                                               : !value_is_of_parameters(op->operands[1]))
-        return NULL;
-    *divisor = value_poly(arena, op->operands[1]);
-    return op->operands[0];
-}
-
-bool sizes_are_nonnegative(Arena *arena, const Poly *poly) {
-    if (poly_is_nonnegative(arena, poly)) return true;
-    for (int t = 0; poly && t < poly->count; t++)
-        for (int i = 0; i < poly->terms[t].atom_count; i++) {
-            Value *atom = poly->terms[t].atoms[i];
-            const Poly *divisor;
-            Value *numerator = floor_numerator(arena, atom, &divisor);
-            if (!numerator || !poly_mentions(poly, numerator)) continue;
-            // numerator = divisor * atom + remainder, remainder = (a value that is at least 1) - 1
-            Value *remainder = ARENA_NEW(arena, Value);
-            *remainder = *atom;
-            remainder->id = -1 - atom->id;
-            remainder->op = NULL;
-            const Poly *whole = poly_add(
-                arena, poly_multiply(arena, divisor, poly_atom(arena, atom)),
-                poly_subtract(arena, poly_atom(arena, remainder), poly_constant(arena, 1)));
-            const Poly *instead = poly_substitute(arena, poly, numerator, whole);
-            if (poly_is_nonnegative(arena, instead)) return true;
-        }
-    return false;
 }
 
 /// Whether the polynomial is the same in all programs and iterations.
@@ -696,6 +661,16 @@ static bool is_owned_within(Arena *arena, const FunctionAxes *around, Access acc
     return count > 0 && lanes_are_apart(arena, own);
 }
 
+/// Whether an access, its operation in `region` in the place of its own, touches other elements for each value of what it moves with.
+static bool are_digits_within(Arena *arena, const FunctionAxes *around, Access access,
+                              Region *region) {
+    Op *op = ARENA_NEW(arena, Op);
+    *op = *access.op;
+    op->parent = region;
+    access.op = op;
+    return access_places_are_digits(arena, around, &access);
+}
+
 bool places_are_apart_by_strides(Arena *arena, const FunctionAxes *around, Op *a, Op *b) {
     Access joint = access_of(arena, a), other = access_of(arena, b);
     Type type = a->operands[0]->type;
@@ -708,18 +683,19 @@ bool places_are_apart_by_strides(Arena *arena, const FunctionAxes *around, Op *a
     if (!is_fixed(distance) || distance->count < 1 || distance->count > MOST_CHOICES) return false;
     Region *around_a = a->parent;
     const Poly *base = joint.offset.base;
+    bool by_strides = true;
     for (int t = 0; t < distance->count; t++) {
         const Poly part = {1, &distance->terms[t]};
-        if (!is_step_of_dimension(arena, &joint.offset, part.terms) &&
-            !is_multiple_of_step(arena, &joint.offset, part.terms))
-            return false;
+        by_strides &= is_step_of_dimension(arena, &joint.offset, part.terms) ||
+                      is_multiple_of_step(arena, &joint.offset, part.terms);
         Value *choice = choice_between_two(arena, t);
         choice->region->parent->parent = around_a;
         around_a = choice->region;
         base = poly_add(arena, base, poly_multiply(arena, poly_atom(arena, choice), &part));
     }
     joint.offset.base = base;
-    return is_owned_within(arena, around, joint, around_a);
+    return (by_strides && is_owned_within(arena, around, joint, around_a)) ||
+           are_digits_within(arena, around, joint, around_a);
 }
 
 bool places_are_iterations(Arena *arena, const FunctionAxes *around, Op *a, Op *b) {

@@ -54,8 +54,9 @@ bool places_are_owned_together(Arena *arena, const FunctionAxes *around, Op *a, 
 /// loop beside the other. False where it is not known.
 bool accesses_never_meet(Arena *arena, const FunctionAxes *around, const Access *a,
                          const Access *b, const Op *loop);
-/// Whether two accesses that stand side by side touch no common element, and none twice, in whatever programs and iterations: what is between them
-/// are steps along several strides, and the address moves further along each (`x[2 * h + 1, 2 * w]` and `x[2 * h, 2 * w + 1]`).
+/// Whether two accesses that stand side by side touch no common element, in whatever programs and iterations: what is between them are steps
+/// along several strides, and the address moves further along each (`x[2 * h + 1, 2 * w]` and `x[2 * h, 2 * w + 1]`), or these and all that the
+/// address moves with are digits of one number.
 bool places_are_apart_by_strides(Arena *arena, const FunctionAxes *around, Op *a, Op *b);
 /// Whether one access is in a loop of known length, and the other one touches what a further iteration would: neither touches what the other one
 /// does, in no program.
@@ -73,9 +74,6 @@ typedef struct LaneBound {
 
 /// What the mask of an access sets along a dimension of its tile.
 LaneBound access_lane_bound(Arena *arena, const Op *access, int lane);
-
-/// poly >= 0 for all atoms that are at least 1, with x >= d * (x // d).
-bool sizes_are_nonnegative(Arena *arena, const Poly *poly);
 
 /// Whether elements are numbered in the address by constexprs alone, or by one stride for all: nothing has to be assumed of how long rows
 /// are beside their strides.

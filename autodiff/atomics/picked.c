@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "analysis/addresses/affine.h"
+#include "analysis/addresses/strides.h"
 #include "analysis/build/build.h"
 #include "analysis/build/clone.h"
 #include "analysis/build/value_poly.h"

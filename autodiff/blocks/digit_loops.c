@@ -2,6 +2,7 @@
 // What says that there are rows: some loop divides the number of an element, or the author has loops over rows beside.
 #include "autodiff/blocks/digit_loops.h"
 
+#include "analysis/addresses/strides.h"
 #include "analysis/build/build.h"
 #include "analysis/build/value_poly.h"
 #include "autodiff/blocks/origins.h"

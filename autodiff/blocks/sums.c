@@ -1,6 +1,7 @@
 // Loops over blocks in; those blocks that nothing but a sum goes along stay free, the others do not.
 #include "autodiff/blocks/origins.h"
 
+#include "analysis/addresses/strides.h"
 #include "analysis/ir/walk.h"
 #include "autodiff/rewrite/rewrite.h"
 

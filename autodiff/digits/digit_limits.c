@@ -1,6 +1,7 @@
 // The mask of an access in; between which numbers the digits of its address are out.
 #include "autodiff/digits/digit_limits.h"
 
+#include "analysis/addresses/strides.h"
 #include "autodiff/addresses/place.h"
 
 enum { MOST_PARTS = 64 };  // of a mask. Beyond: it may leave out anything

@@ -2,6 +2,7 @@
 #include "autodiff/digits/digits.h"
 
 #include "analysis/addresses/affine_axes.h"
+#include "analysis/addresses/strides.h"
 #include "analysis/build/value_poly.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/digits/digit_limits.h"

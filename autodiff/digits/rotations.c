@@ -3,6 +3,7 @@
 
 #include "analysis/addresses/affine.h"
 #include "analysis/addresses/affine_axes.h"
+#include "analysis/addresses/strides.h"
 #include "analysis/build/infer.h"
 #include "autodiff/addresses/place.h"
 #include "autodiff/rewrite/rewrite.h"

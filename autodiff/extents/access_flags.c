@@ -1,6 +1,7 @@
 // From an access to the flags around it, as Python over the launch's arguments.
 #include "autodiff/extents/access_flags.h"
 
+#include "analysis/addresses/strides.h"
 #include "analysis/build/infer.h"
 #include "autodiff/rewrite/rewrite.h"
 #include "autodiff/tape/tape_size.h"

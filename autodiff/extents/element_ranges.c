@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/addresses/affine_axes.h"
+#include "analysis/addresses/strides.h"
 #include "analysis/build/infer.h"
 #include "analysis/build/value_poly.h"
 #include "autodiff/addresses/place.h"

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analysis/addresses/strides.h"
 #include "analysis/build/value_poly.h"
 #include "analysis/host/launch_concrete.h"
 #include "analysis/host_values/host_value.h"

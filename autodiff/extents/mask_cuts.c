@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analysis/addresses/strides.h"
 #include "analysis/build/infer.h"
 #include "analysis/build/value_poly.h"
 #include "analysis/ir/type.h"

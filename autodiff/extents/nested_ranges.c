@@ -2,6 +2,7 @@
 #include "autodiff/extents/nested_ranges.h"
 
 #include "analysis/addresses/nested_steps.h"
+#include "analysis/addresses/strides.h"
 #include "autodiff/addresses/place.h"
 
 bool ranges_are_nested(Arena *arena, const ElementRanges *ranges) {

@@ -5,6 +5,7 @@
 
 #include "analysis/addresses/affine.h"
 #include "analysis/addresses/affine_axes.h"
+#include "analysis/addresses/strides.h"
 #include "autodiff/addresses/place.h"
 
 typedef struct TileSizes {

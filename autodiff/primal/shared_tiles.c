@@ -3,6 +3,7 @@
 #include "autodiff/primal/shared_tiles.h"
 
 #include "analysis/addresses/affine_axes.h"
+#include "analysis/addresses/strides.h"
 #include "analysis/build/build.h"
 #include "analysis/build/clone.h"
 #include "analysis/build/infer.h"

@@ -6,6 +6,7 @@
 
 #include "analysis/addresses/affine.h"
 #include "analysis/addresses/affine_axes.h"
+#include "analysis/addresses/strides.h"
 #include "analysis/build/build.h"
 #include "analysis/build/infer.h"
 #include "analysis/build/value_poly.h"

@@ -6,6 +6,7 @@
 
 #include "analysis/addresses/affine.h"
 #include "analysis/addresses/affine_axes.h"
+#include "analysis/addresses/strides.h"
 #include "analysis/build/build.h"
 #include "analysis/build/clone.h"
 #include "analysis/build/infer.h"
@@ -45,15 +46,6 @@ Function *function_copy(Arena *arena, const Function *function, const char *name
             value->type = type_mapped(arena, value->type, values);
     }
     return copy;
-}
-
-bool op_is_pure(const Op *op) {
-    const OpRow *row = &op_rows[op->code];
-    if (op->code == OP_YIELD || op->code == OP_CONDITION || op->code == OP_UNKNOWN) return false;
-    if (row->effects & (EFFECT_READS | EFFECT_WRITES | EFFECT_ATOMIC | EFFECT_ORDERED))
-        return false;
-    if (op_is_loop(op->code) || op->code == OP_IF) return false;
-    return true;
 }
 
 bool root_is_saved(const Function *function, const Value *root) {
@@ -157,19 +149,6 @@ bool op_is_stable_load(const Function *function, const Op *op) {
     WrittenRoots writes = function_writes(function);
     return load_is_stable(&writes, op);
 }
-
-static intptr_t is_fixed(ValueWalk *walk, const Value *value) {
-    if (value->constant || value->type.is_constexpr) return true;
-    if (!value->op) return value->region && !value->region->parent;
-    const Op *op = value->op;
-    if (!op_is_pure(op) || op->operand_count == 0 || op->region_count) return false;
-    if (op->code == OP_PROGRAM_ID) return false;
-    for (int i = 0; i < op->operand_count; i++)
-        if (op->operands[i] && !walk_ask(walk, op->operands[i])) return false;
-    return true;
-}
-
-bool value_is_of_parameters(const Value *value) { return walk_from(value, is_fixed, false, NULL); }
 
 /* ---- readers ---- */
 

@@ -10,8 +10,6 @@ typedef LIST(Op *) OpList;
 /// A copy that can be rewritten. `values` (may be NULL) receives old value -> new value.
 Function *function_copy(Arena *arena, const Function *function, const char *name, Map *values);
 
-/// Pure: the same operands give the same result and nothing else happens. Random numbers are pure (they are replayed).
-bool op_is_pure(const Op *op);
 /// Whether the operands of an op and its result are elements at the same places, once they are spread out to one shape.
 bool op_is_elementwise(const Op *op);
 /// Whether an op is in a loop of its function.
@@ -42,8 +40,6 @@ void function_hoist(Function *function);
 bool op_chooses_number(const Op *op);
 /// Moves such branches out of a `for`, where they choose the same in each iteration.
 void loop_hoist_choices(Op *loop);
-/// Whether a value is made of the kernel's parameters alone: the same in all programs and iterations.
-bool value_is_of_parameters(const Value *value);
 /// Moves addresses that only branches of constexpr branches use into these: the pointer may be None where the flag is off.
 void function_sink_addresses(Function *function);
 /// Drops ops, loop results and carried values that no store, atomic or ordered op needs.

@@ -1,6 +1,7 @@
 // Copies of a function in which conditions that a launch decides are known: each takes one side of every such branch.
 #include "autodiff/sharing/flag_cases.h"
 
+#include "analysis/addresses/strides.h"
 #include "analysis/build/infer.h"
 #include "analysis/ir/walk.h"
 #include "autodiff/rewrite/rewrite.h"

@@ -181,6 +181,7 @@ typedef struct Nest {
     Map asked;  // branches around statements that not all programs take: each is asked
     LIST(Op *)
     askers;  // statements below such branches, one of each region: whether any program comes there is carried
+    LIST(const Region *) asked_in;  // these regions: the statements are gone where their sums are stored
 } Nest;
 
 /// Whether the owner has what the number is made of: its iteration, and what is the same for all programs that it sums over.
@@ -395,22 +396,6 @@ static Shares slice_up(Nest *nest, const SummedPrograms *programs, Builder *b,
     return shares;
 }
 
-static bool visit_from_memory(void *context, Value *value) {
-    Map *seen = context;
-    if (!value->op || value->constant || map_has_pointer(seen, value)) return true;
-    map_set_pointer(seen, value, value);
-    return value->op->code != OP_LOAD && op_walk_captured(value->op, visit_from_memory, seen);
-}
-
-/// Whether a sum of zeros may be stored where no program came to the statement: memory of one's own has room for it, and nothing is loaded that
-/// may be there for those programs alone.
-static bool may_store_zeros(const Nest *nest, const Op *statement) {
-    Map seen = map_new(nest->plan->arena);
-    const Value *mask = access_mask(statement);
-    return nest->plan->is_own && visit_from_memory(&seen, statement->operands[0]) &&
-           (!mask || visit_from_memory(&seen, (Value *)(uintptr_t)mask));
-}
-
 /// Notes the branches that programs along the summed axes take or not, each by itself.
 static void note_asked(Nest *nest) {
     nest->asked = map_new(nest->plan->arena);
@@ -422,18 +407,18 @@ static void note_asked(Nest *nest) {
             map_set_pointer(&nest->asked, outer, outer);
             is_asked = true;
         }
-        is_asked = is_asked && !may_store_zeros(nest, statement);
         for (LIST_EACH(int, k, nest->askers))
             is_asked = is_asked && nest->askers.items[k]->parent != statement->parent;
-        if (is_asked) LIST_PUSH(nest->plan->arena, &nest->askers, statement);
+        if (!is_asked) continue;
+        LIST_PUSH(nest->plan->arena, &nest->askers, statement);
+        LIST_PUSH(nest->plan->arena, &nest->asked_in, statement->parent);
     }
 }
 
 /// Which of the carried numbers says whether any program came to the statement, or -1: each does.
 static int asker_of(const Nest *nest, const Op *statement) {
-    for (LIST_EACH(int, i, nest->askers))
-        if (nest->askers.items[i]->parent == statement->parent)
-            return nest->plan->statements.count + i;
+    for (LIST_EACH(int, i, nest->asked_in))
+        if (nest->asked_in.items[i] == statement->parent) return nest->plan->statements.count + i;
     return -1;
 }
 

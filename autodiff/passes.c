@@ -35,6 +35,7 @@
 #include "autodiff/primal/bits.h"
 #include "autodiff/primal/choices.h"
 #include "autodiff/primal/descriptors.h"
+#include "autodiff/primal/first_iterations.h"
 #include "autodiff/primal/gradient_parameters.h"
 #include "autodiff/primal/reroll.h"
 #include "autodiff/primal/upwards.h"
@@ -134,6 +135,8 @@ static void take_whole_rows(Differentiation *state) {
     function_share(state->primal);
     function_hoist(state->primal);
 }
+
+static void pass_first_iterations(Differentiation *state) { first_iterations_roll(state->primal); }
 
 static void pass_last_blocks(Differentiation *state) {
     if (last_blocks_roll(state)) {

@@ -6,8 +6,8 @@
 #include "analysis/addresses/affine_axes.h"
 
 #include "analysis/addresses/affine.h"
+#include "analysis/addresses/axes_parts.h"
 #include "analysis/addresses/loop_order.h"
-#include "analysis/addresses/nested_steps.h"
 #include "analysis/addresses/strides.h"
 
 #include "analysis/build/infer.h"
@@ -15,34 +15,6 @@
 #include "analysis/ir/walk.h"
 
 enum { SPLIT_DEPTH = 4 };
-
-/// Something that the base varies with.
-typedef struct Mover {
-    Value *atom;
-    bool is_axis;  // a program id, a loop variable or a digit of one
-    bool
-        unbounded;  // varies in an unknown way inside the program (state of a while loop, a recurrence)
-    const Poly *step;    // between two values
-    const Poly *extent;  // number of values, NULL when unknown
-    const Poly
-        *span;  // of a loop without an extent: its last number less its first; NULL when unknown
-    const Value *digit_of;  // a made-up `x % c`: x
-} Mover;
-
-typedef struct Analysis {
-    Arena *arena;
-    Former *former;
-    const FunctionAxes *function;
-    const Access *access;
-    const Poly *base;
-    Type tile;  // of the pointer: its dims are the lanes' extents
-    Mover movers[ADDRESS_MOST_MOVERS];
-    int mover_count;
-    bool too_many;
-    int synthetic;  // ids of made-up atoms count down from here
-    // How often a loop runs, and how many values a digit has, is no stride of its own.
-    bool has_counts;
-} Analysis;
 
 static const Poly *negate(Arena *arena, const Poly *poly) {
     return poly_multiply(arena, poly, poly_constant(arena, -1));
@@ -692,41 +664,6 @@ static bool loop_is_aligned(Analysis *analysis, const Mover *mover) {
     return true;
 }
 
-/* ---- by numbers alone ---- */
-
-static bool is_of_program(const Value *value) {
-    return value_is_axis(value) && !value_is_loop_variable(value);
-}
-
-/// Whether no two values of all that moves the address, lanes too, touch one element: each step goes over what smaller ones reach. No symbol
-/// is taken for a stride then. `within_program`: ids of programs move nothing.
-static bool steps_are_digits(Analysis *analysis, bool within_program) {
-    Arena *arena = analysis->arena;
-    const Affine *offset = &analysis->access->offset;
-    NestedStep steps[ADDRESS_MOST_MOVERS + TYPE_MAX_RANK];
-    int count = 0;
-    if (offset->wrapped || offset->wrap_count) return false;
-    for (int k = 0; k < offset->rank; k++) {
-        if (!poly_is_fixed(arena, offset->lane[k])) return false;
-        if (!poly_is_zero(offset->lane[k]))
-            steps[count++] = (NestedStep){
-                offset->lane[k], k < analysis->tile.rank ? analysis->tile.dims[k] : NULL};
-    }
-    for (int i = 0; i < analysis->mover_count; i++) {
-        const Mover *mover = &analysis->movers[i];
-        const Poly *coefficient, *rest;
-        if (within_program && is_of_program(mover->atom)) continue;
-        if (!mover->is_axis || mover->unbounded ||
-            !poly_split(arena, analysis->base, mover->atom, &coefficient, &rest))
-            return false;
-        if (poly_is_zero(coefficient)) continue;
-        const Poly *by = poly_multiply(arena, coefficient, mover->step);
-        if (!by || !poly_is_fixed(arena, by)) return false;
-        steps[count++] = (NestedStep){by, mover->extent};
-    }
-    return steps_are_nested(arena, steps, count, sizes_are_nonnegative);
-}
-
 /// Whether different values of the axis touch different elements: with each symbol for a stride, with counts of iterations and digits
 /// for numbers, or with all symbols for these.
 static bool owns_in_some_way(Analysis *analysis, Value *axis) {
@@ -740,7 +677,7 @@ static bool owns_in_some_way(Analysis *analysis, Value *axis) {
     *analysis = before;
     const Poly *by, *rest;
     return poly_split(before.arena, before.base, axis, &by, &rest) && !poly_is_zero(by) &&
-           steps_are_digits(analysis, false);
+           axes_steps_are_digits(analysis, false);
 }
 
 static AxisDependence depend(Analysis *analysis, Axis *axis, Value *atom) {
@@ -899,9 +836,8 @@ static bool loop_owns(Analysis *analysis, int program_axis, const Op *loop) {
     return owns(&trial, variable, 0);
 }
 
-/// What is known of an access in the loops around it, from outside; -1: there are too many, and no axis owns.
-static int begin(Analysis *analysis, Arena *arena, const FunctionAxes *function,
-                 const Access *access, Access *ordered, Op **loops) {
+int axes_begin(Analysis *analysis, Arena *arena, const FunctionAxes *function, const Access *access,
+               Access *ordered, Op **loops) {
     *analysis = (Analysis){.arena = arena,
                            .former = former_new(arena),
                            .function = function,
@@ -918,35 +854,12 @@ static int begin(Analysis *analysis, Arena *arena, const FunctionAxes *function,
     return count;
 }
 
-bool access_places_are_digits(Arena *arena, const FunctionAxes *function, const Access *access) {
-    Analysis *analysis = ARENA_NEW(arena, Analysis);
-    Access ordered;
-    Op *loops[LOOPS_MOST_NESTED];
-    begin(analysis, arena, function, access, &ordered, loops);
-    return access->offset.known && !analysis->too_many && steps_are_digits(analysis, false);
-}
-
-bool access_iterations_are_digits(Arena *arena, const FunctionAxes *function,
-                                  const Access *access) {
-    Analysis *analysis = ARENA_NEW(arena, Analysis);
-    Access ordered;
-    Op *loops[LOOPS_MOST_NESTED];
-    int count = begin(analysis, arena, function, access, &ordered, loops);
-    const Poly *by, *rest;
-    if (!access->offset.known || analysis->too_many) return false;
-    for (int i = 0; i < count; i++)
-        if (!poly_split(arena, analysis->base, loops[i]->regions[0]->arguments[0], &by, &rest) ||
-            poly_is_zero(by))
-            return false;
-    return steps_are_digits(analysis, true);
-}
-
 int access_axes(Arena *arena, const FunctionAxes *function, const Access *access, Axis *axes,
                 AxisDependence *dependence, int capacity) {
     Analysis *analysis = ARENA_NEW(arena, Analysis);
     Access ordered;
     Op *loops[LOOPS_MOST_NESTED];
-    int count = 0, loop_count = begin(analysis, arena, function, access, &ordered, loops);
+    int count = 0, loop_count = axes_begin(analysis, arena, function, access, &ordered, loops);
     if (access->offset.known) widen_strides(analysis);
     if (loop_count < 0) loop_count = 0;
     for (int i = 0; i < PROGRAM_AXES && count + TILE_MOST_DIGITS <= capacity; i++)

@@ -20,7 +20,6 @@ int access_axes(Arena *arena, const FunctionAxes *function, const Access *access
 bool access_places_are_digits(Arena *arena, const FunctionAxes *function, const Access *access);
 /// Whether no two iterations of the loops around an access of one program, nor two lanes, touch one element: their steps are digits of one
 /// number (nested_steps.h), whatever is passed for sizes of at least 1. False where it is not known.
-bool access_iterations_are_digits(Arena *arena, const FunctionAxes *function,
-                                  const Access *access);
+bool access_iterations_are_digits(Arena *arena, const FunctionAxes *function, const Access *access);
 
 #endif

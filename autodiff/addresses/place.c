@@ -510,8 +510,8 @@ static const Poly *with_iteration(Arena *arena, const Op *loop, const Poly *star
     if (!more && !is_behind) return NULL;
     if (!more) more = behind + 1;
     *wider = choice_from(arena, 0, first - more, 0, loop->operands[1]);
-    const Poly *counted = poly_add(arena, poly_atom(arena, *wider),
-                                   poly_constant(arena, is_behind ? more : 0));
+    const Poly *counted =
+        poly_add(arena, poly_atom(arena, *wider), poly_constant(arena, is_behind ? more : 0));
     return poly_add(arena, rest, poly_multiply(arena, weight, counted));
 }
 
@@ -586,8 +586,8 @@ static bool is_beside_loop(Arena *arena, const FunctionAxes *around, const Acces
     return false;
 }
 
-bool accesses_never_meet(Arena *arena, const FunctionAxes *around, const Access *a,
-                         const Access *b, const Op *loop) {
+bool accesses_never_meet(Arena *arena, const FunctionAxes *around, const Access *a, const Access *b,
+                         const Op *loop) {
     if (!a->parameter || a->parameter != b->parameter || !a->offset.known || !b->offset.known ||
         a->offset.wrapped || b->offset.wrapped)
         return false;

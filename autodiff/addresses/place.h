@@ -52,8 +52,8 @@ bool places_are_owned_together(Arena *arena, const FunctionAxes *around, Op *a, 
 /// Whether two accesses of one program never touch a common element: in no iterations of the loops around them where `loop` is NULL, else in no
 /// two that differ of this loop, which is around both, and there neither does one of them alone. They stand side by side, or one of them in a
 /// loop beside the other. False where it is not known.
-bool accesses_never_meet(Arena *arena, const FunctionAxes *around, const Access *a,
-                         const Access *b, const Op *loop);
+bool accesses_never_meet(Arena *arena, const FunctionAxes *around, const Access *a, const Access *b,
+                         const Op *loop);
 /// Whether two accesses that stand side by side touch no common element, in whatever programs and iterations: what is between them are steps
 /// along several strides, and the address moves further along each (`x[2 * h + 1, 2 * w]` and `x[2 * h, 2 * w + 1]`), or these and all that the
 /// address moves with are digits of one number.

@@ -31,8 +31,7 @@ LaneDigits access_by_lane_digits(Arena *arena, Op *access);
 /// apart: the halves of blocks (`i // HALF * 2 * HALF + i % HALF`, and `HALF` behind it). False where it is not known.
 bool lane_digits_are_apart(Arena *arena, Op *a, Op *b);
 /// accesses_never_meet of two accesses, where the lanes of both are taken apart.
-bool lane_digits_never_meet(Arena *arena, const FunctionAxes *around, Op *a, Op *b,
-                            const Op *loop);
+bool lane_digits_never_meet(Arena *arena, const FunctionAxes *around, Op *a, Op *b, const Op *loop);
 /// Whether it counts through the tiles of an axis: two of its programs or iterations meet only where two lanes do.
 bool lane_digits_count(const LaneDigits *apart, const Axis *axis);
 

@@ -20,11 +20,11 @@ typedef struct PartOf {
 } PartOf;
 
 /// Digits whose weighted sum is a number.
-typedef struct Parts {
+typedef struct DigitParts {
     PartOf items[MOST_PARTS];
     int count;
     const Poly *end;  // all sums of them are below it
-} Parts;
+} DigitParts;
 
 typedef struct Straightening {
     Arena *arena;
@@ -34,7 +34,7 @@ typedef struct Straightening {
     Value *turned[MOST_ROTATIONS];  // the remainders
     Value *plain[MOST_ROTATIONS];   // what they turn around
     const Poly *least[MOST_ROTATIONS];
-    Parts parts[MOST_ROTATIONS];  // of which these are made; none: of one digit, or of lanes
+    DigitParts parts[MOST_ROTATIONS];  // of which these are made; none: of one digit, or of lanes
     int count;
 } Straightening;
 
@@ -224,7 +224,7 @@ static bool is_lane_below(Straightening *work, Value *value, const Poly *modulus
 
 /// Adds the digits that a number is made of, `window // columns * SIZE + token // SIZE`, each times `weight`. False where it is no such sum, or
 /// nobody knows where one of them ends.
-static bool add_parts(Straightening *work, Value *value, const Poly *weight, Parts *parts) {
+static bool add_parts(Straightening *work, Value *value, const Poly *weight, DigitParts *parts) {
     Arena *arena = work->arena;
     value = without_form(value);
     const Op *op = value->op;
@@ -239,9 +239,8 @@ static bool add_parts(Straightening *work, Value *value, const Poly *weight, Par
                              parts);
     }
     PartOf part;
-    if (parts->count == MOST_PARTS || !divisor_of(work, value) ||
-        !is_never_negative(work, value) || !find_chain(work, value, &part) || !part.extent ||
-        !poly_is_nonnegative(arena, weight))
+    if (parts->count == MOST_PARTS || !divisor_of(work, value) || !is_never_negative(work, value) ||
+        !find_chain(work, value, &part) || !part.extent || !poly_is_nonnegative(arena, weight))
         return false;
     const Poly *last = poly_subtract(arena, part.extent, poly_constant(arena, 1));
     const Poly *reach = poly_multiply(arena, weight, last);
@@ -252,8 +251,9 @@ static bool add_parts(Straightening *work, Value *value, const Poly *weight, Par
 }
 
 /// Whether a number is a sum of digits that is below `modulus` and never below 0.
-static bool is_sum_below(Straightening *work, Value *value, const Poly *modulus, Parts *parts) {
-    *parts = (Parts){.end = poly_constant(work->arena, 1)};
+static bool is_sum_below(Straightening *work, Value *value, const Poly *modulus,
+                         DigitParts *parts) {
+    *parts = (DigitParts){.end = poly_constant(work->arena, 1)};
     return add_parts(work, value, poly_constant(work->arena, 1), parts) && parts->count > 1 &&
            sizes_are_nonnegative(work->arena, poly_subtract(work->arena, modulus, parts->end));
 }
@@ -276,7 +276,8 @@ static Value *without_shift(const Straightening *work, Value *value, const Poly 
 
 /// The digit, the sum of digits (`parts`) or the lane that a remainder turns around, or NULL; `least`: where that is not below 0, it comes to the
 /// numbers from 0 on.
-static Value *turned_around(Straightening *work, Value *value, const Poly **least, Parts *parts) {
+static Value *turned_around(Straightening *work, Value *value, const Poly **least,
+                            DigitParts *parts) {
     Arena *arena = work->arena;
     const Poly *modulus = divisor_of(work, value), *by;
     parts->count = 0;
@@ -305,7 +306,7 @@ static void find_turns(Straightening *work, Value *value) {
     if (!op || work->steps++ >= MOST_STEPS || work->count == MOST_ROTATIONS) return;
     if (op->code == OP_MOD) {
         int known = turn_of(work, value);
-        Parts *parts = &work->parts[work->count];
+        DigitParts *parts = &work->parts[work->count];
         Value *plain = known < 0 ? turned_around(work, value, &least, parts) : NULL;
         if (!plain || plain->type.rank != value->type.rank) return;
         work->turned[work->count] = value;
@@ -367,7 +368,7 @@ Straightened access_straightened(Arena *arena, Op *access) {
     find_turns(&work, address);
     for (int i = 0; i < work.count; i++) {
         PartOf chain;
-        Parts *parts = &work.parts[i];
+        DigitParts *parts = &work.parts[i];
         if (!parts->count) {
             if (!find_chain(&work, work.plain[i], &chain)) return none;
             parts->items[parts->count++] = chain;

@@ -181,7 +181,8 @@ typedef struct Nest {
     Map asked;  // branches around statements that not all programs take: each is asked
     LIST(Op *)
     askers;  // statements below such branches, one of each region: whether any program comes there is carried
-    LIST(const Region *) asked_in;  // these regions: the statements are gone where their sums are stored
+    LIST(const Region *)
+    asked_in;  // these regions: the statements are gone where their sums are stored
 } Nest;
 
 /// Whether the owner has what the number is made of: its iteration, and what is the same for all programs that it sums over.

@@ -792,37 +792,33 @@ static bool find_kept_axes(Differentiation *state, const FunctionAxes *axes,
 }
 
 /// Whether programs that have another share own elements apart from each other, also with two of the statements.
-static bool owners_are_apart(Differentiation *state, const TileOrders *orders,
-                             const FunctionAxes *around, const SharedStatement *shared, int count,
-                             const bool *summed) {
+static bool owners_are_apart(Differentiation *state, const TileOrders *orders, FunctionAxes axes,
+                             const SharedStatement *shared, int count, const bool *summed) {
     Value *numbers[SUMMED_AXES];
     int number_count = 0;
-    FunctionAxes own = *around;
     for (int axis = 0; axis < PROGRAM_AXES; axis++)
         for (int digit = AXIS_WHOLE; digit < TILE_MOST_DIGITS; digit++) {
             if (!summed[summed_axis(axis, digit)]) continue;
-            Value **number = digit < 0 ? &own.programs[axis] : &own.tiles[axis][digit];
+            Value **number = digit < 0 ? &axes.programs[axis] : &axes.tiles[axis][digit];
             if (!*number && digit >= 0)
                 *number = tile_order_number(state->backward, &orders->axes[axis], axis, digit);
-            if (!*number) return false;
-            numbers[number_count++] = *number;
+            if (!(numbers[number_count++] = *number)) return false;
         }
-    return numbered_are_apart(state, &own, shared, count, numbers, number_count,
+    return numbered_are_apart(state, &axes, shared, count, numbers, number_count,
                               part_stride(state, shared->statement.gradient));
 }
 
 /// Adds the statements of one gradient to the plan, all or none. `looks`: as far as is seen without a change of the backward.
 static void keep_shares_of(Differentiation *state, const TileOrders *orders,
-                           const FunctionAxes *axes,
-                           SharedStatement *shared, int count, bool all, bool looks,
-                           ReductionPlan *plan) {
+                           const FunctionAxes *axes, SharedStatement *shared, int count, bool all,
+                           bool looks, ReductionPlan *plan) {
     bool summed[SUMMED_AXES] = {false}, is_owned = false, is_large = false;
     for (int i = 0; i < count; i++)
         if (shared[i].is_moved) return;
     for (int i = 0; i < count; i++)
         if (!find_kept_axes(state, axes, &shared[i], all, summed, &is_owned, &is_large)) return;
     if (is_owned && !all && count > 1 && !looks &&
-        !owners_are_apart(state, orders, axes, shared, count, summed))
+        !owners_are_apart(state, orders, *axes, shared, count, summed))
         return;
     for (int axis = 0; axis < SUMMED_AXES; axis++) plan->summed[axis] |= summed[axis];
     join_tile_axes(axes, plan->summed);

@@ -207,8 +207,8 @@ static int complete_digits(TileSearch *search, Function *function) {
                          .region = function->body,
                          .before = known->op->next,
                          .range = known->op->range};
-            Value *other = build_binary(&b, quotient ? OP_MOD : OP_FLOORDIV,
-                                        known->op->operands[0], known->op->operands[1]);
+            Value *other = build_binary(&b, quotient ? OP_MOD : OP_FLOORDIV, known->op->operands[0],
+                                        known->op->operands[1]);
             if (!other->op) break;
             LIST_PUSH(search->arena, &search->numbers, other);
             if (!quotient) quotient = other;

@@ -125,8 +125,8 @@ static bool never_meet(const Differentiation *state, Op *a, Op *b) {
                       *right = places_find(state->versions.places, b);
     Arena *scratch = arena_new_scratch();
     bool apart = place_is_apart(scratch, left, right);
-    if (!apart && left->access.parameter == right->access.parameter &&
-        !left->access.offset.known && !right->access.offset.known)
+    if (!apart && left->access.parameter == right->access.parameter && !left->access.offset.known &&
+        !right->access.offset.known)
         apart = lane_digits_are_apart(scratch, a, b) ||
                 lane_digits_never_meet(scratch, state->versions.axes, a, b, NULL);
     arena_free(scratch);

@@ -1,4 +1,4 @@
-"""Ids that number samples, heads, windows and rows: programs that share an element sum it without atomics, and others own theirs."""
+"""Ids that number samples, heads, windows and rows: programs that share an element sum it without atomics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores that step through the rows of a tensor by digits of a flat index: each element is stored once, and loaded once."""
+"""Stores that step through rows by digits of a flat index: each element is stored once, and its gradient loaded."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 // From a loop, and what its numbers begin with, to a loop with one iteration more in front. What a number begins with is matched, value by value, with
 // what an iteration takes, with the number of the iteration before the first in the variable's place.
-#include "autodiff/primal/first_iterations.h"
+#include "autodiff/joins/first_iterations.h"
 
 #include <math.h>
 
@@ -15,8 +15,9 @@
 #include "autodiff/rewrite/rewrite.h"
 
 enum {
-    FOR_BOUNDS = 3,   // operands of a loop over a range, in front of what it carries
-    MOST_STEPS = 64,  // values that one match compares: what an iteration takes is short, or the loop stays as it is
+    FOR_BOUNDS = 3,  // operands of a loop over a range, in front of what it carries
+    MOST_STEPS =
+        64,  // values that one match compares: what an iteration takes is short, or the loop stays as it is
 };
 
 typedef struct FirstIteration {
@@ -42,7 +43,8 @@ static bool is_same_address(const FirstIteration *first, Value *inside, Value *o
 
 static bool is_same_number(const FirstIteration *first, Value *inside, Value *outside) {
     const Poly *a = value_poly(first->arena, inside), *b = value_poly(first->arena, outside);
-    return a && b && poly_equal(poly_substitute(first->arena, a, first->variable, first->number), b);
+    return a && b &&
+           poly_equal(poly_substitute(first->arena, a, first->variable, first->number), b);
 }
 
 /// Whether a value of an iteration, of that number, is the one in front of the loop.
@@ -60,8 +62,8 @@ static bool is_same(FirstIteration *first, Value *inside, Value *outside) {
     if (!a || !b || a->code != b->code || a->operand_count != b->operand_count || a->region_count ||
         a->result_count != 1)
         return false;
-    bool is_stable = a->code == OP_LOAD && load_is_stable(first->writes, a) &&
-                     load_is_stable(first->writes, b);
+    bool is_stable =
+        a->code == OP_LOAD && load_is_stable(first->writes, a) && load_is_stable(first->writes, b);
     if (!is_stable && !(op_is_pure(a) && op_is_by_element(a))) return false;
     for (int i = 0; i < a->operand_count; i++)
         if (!is_same(first, a->operands[i], b->operands[i])) return false;
@@ -132,27 +134,27 @@ static bool roll(Function *function, const WrittenRoots *writes, const Map *read
     return true;
 }
 
-typedef struct Rolling {
+typedef struct LoopsFound {
     Function *function;
     LIST(Op *) loops;
-} Rolling;
+} LoopsFound;
 
 static bool visit_loop(void *context, Op *op) {
-    Rolling *rolling = context;
+    LoopsFound *found = context;
     if (op->code == OP_FOR || op->code == OP_STATIC_FOR)
-        LIST_PUSH(rolling->function->arena, &rolling->loops, op);
+        LIST_PUSH(found->function->arena, &found->loops, op);
     return true;
 }
 
 bool first_iterations_roll(Function *function) {
-    Rolling rolling = {.function = function};
-    region_walk(function->body, visit_loop, &rolling);
-    if (!rolling.loops.count) return false;
+    LoopsFound found = {.function = function};
+    region_walk(function->body, visit_loop, &found);
+    if (!found.loops.count) return false;
     const WrittenRoots writes = function_writes(function);
     const Map readers = function_readers(function->arena, function);
     bool any = false;
-    for (LIST_EACH(int, i, rolling.loops))
-        any |= roll(function, &writes, &readers, rolling.loops.items[i]);
+    for (LIST_EACH(int, i, found.loops))
+        any |= roll(function, &writes, &readers, found.loops.items[i]);
     if (any) function_drop_dead(function);
     return any;
 }

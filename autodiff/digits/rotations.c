@@ -345,6 +345,29 @@ static Value *straight(Straightening *work, Value *value) {
     return result;
 }
 
+/// Whether a number of the launch that the value is made of, but for what is turned around, mentions an atom.
+static bool mentions(Straightening *work, Value *value, const Value *atom) {
+    if (turn_of(work, value) >= 0) return false;
+    if (work->steps++ >= MOST_STEPS) return true;
+    const Poly *number = value->type.kind == TYPE_NUMBER ? fixed_number(work, value) : NULL;
+    if (number) return poly_mentions(number, atom);
+    for (int i = 0; is_formed(value) && i < value->op->operand_count; i++)
+        if (value->op->operands[i] && mentions(work, value->op->operands[i], atom)) return true;
+    return false;
+}
+
+/// Whether the rest of the address leaves room for all numbers below the modulus, and not only for the sums of digits: windows may leave out rows
+/// at the end of a picture, which the shift comes to. So it is where nothing steps by how many windows there are.
+static bool has_room(Straightening *work, Value *address, const DigitParts *parts) {
+    for (int t = 0; parts->end && t < parts->end->count; t++)
+        for (int i = 0; i < parts->end->terms[t].atom_count; i++) {
+            const Value *atom = parts->end->terms[t].atoms[i];
+            work->steps = 0;
+            if (atom->op && mentions(work, address, atom)) return false;
+        }
+    return true;
+}
+
 /// A copy of the access with what was turned around as it was before; NULL where there is nothing of that.
 static Op *straight_access(Straightening *work) {
     const Op *access = work->access;
@@ -369,6 +392,7 @@ Straightened access_straightened(Arena *arena, Op *access) {
     for (int i = 0; i < work.count; i++) {
         PartOf chain;
         DigitParts *parts = &work.parts[i];
+        if (parts->count && !has_room(&work, address, parts)) return none;
         if (!parts->count) {
             if (!find_chain(&work, work.plain[i], &chain)) return none;
             parts->items[parts->count++] = chain;

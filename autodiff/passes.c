@@ -237,9 +237,9 @@ static void pass_kept_sums(Differentiation *state) {
     kept_sums_load(state, &ours);
 }
 
-static void pass_stored_states(Differentiation *state) {
+static void pass_loaded_states(Differentiation *state) {
     Map ours = statements_own(state);
-    stored_states_take(state, &ours);
+    loaded_states_take(state, &ours);
 }
 
 static void pass_strip(Differentiation *state) {

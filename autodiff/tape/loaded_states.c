@@ -28,7 +28,7 @@ typedef struct Recall {
     const Op *load;
     Op *sweep;
     int rank;         // of the state
-    const Map *ours;  // with the forward's stores: ops that are none of these; else NULL
+    const Map *ours;  // ops that are no stores of the forward
     int loads, copied;
 } Recall;
 
@@ -110,7 +110,7 @@ static bool visit_store(void *context, Op *op) {
 /// What an iteration stored, loaded; NULL where it stored it nowhere, or nobody knows that it is still there.
 static Value *loaded(Recall *recall, Iteration *iteration, Value *value) {
     StateStore search = {.recall = recall, .value = value};
-    if (recall->ours) region_walk(recall->sweep->regions[0], visit_store, &search);
+    region_walk(recall->sweep->regions[0], visit_store, &search);
     if (!search.found || recall->loads++ >= MOST_LOADS) return NULL;
     Builder *b = &recall->b;
     Value *mask = access_mask(search.found),
@@ -298,7 +298,7 @@ static bool take(Differentiation *state, const Op *sweep, const Map *ours) {
     return loads.found.count > 0;
 }
 
-static bool take_all(Differentiation *state, const Map *ours) {
+static void take_all(Differentiation *state, const Map *ours) {
     bool any = false;
     for (LIST_EACH(int, i, state->tapes.tapes)) {
         const Op *sweep = state->tapes.tapes.items[i]->sweep;
@@ -308,13 +308,8 @@ static bool take_all(Differentiation *state, const Map *ours) {
     }
     function_drop_dead(state->backward);
     if (any) tapes_prune(state);
-    return any;
 }
 
-void stored_states_take(Differentiation *state, const Map *ours) {
+void loaded_states_take(Differentiation *state, const Map *ours) {
     if (state->tapes.tapes.count) take_all(state, ours);
-}
-
-void loaded_states_take(Differentiation *state) {
-    if (state->tapes.tapes.count && take_all(state, NULL)) function_clean(state->backward);
 }

@@ -18,11 +18,12 @@
 #include "autodiff/finiteness/guard_stores.h"
 #include "autodiff/finiteness/implied_masks.h"
 #include "autodiff/gathers/between.h"
+#include "autodiff/gathers/first_iterations.h"
 #include "autodiff/gathers/in_order.h"
 #include "autodiff/gathers/one_iteration.h"
 #include "autodiff/gathers/turned_back.h"
 #include "autodiff/joins/branch_loads.h"
-#include "autodiff/joins/first_iterations.h"
+#include "autodiff/joins/counted_loops.h"
 #include "autodiff/joins/inner_digits.h"
 #include "autodiff/joins/joined_loops.h"
 #include "autodiff/joins/joined_sums.h"
@@ -88,6 +89,8 @@ static void pass_normalize(Differentiation *state) {
     const char *failure = function_normalize(state->primal, &range);
     if (failure) adjoint_fail(state, DIAGNOSTIC_GRADIENT_UNKNOWN_ADDRESS, range, "%s", failure);
 }
+
+static void pass_counted_loops(Differentiation *state) { function_count_loops(state->primal); }
 
 static void pass_upwards(Differentiation *state) { function_count_upwards(state->primal); }
 

@@ -415,7 +415,8 @@ static const char *tuned_spans_check(Arena *arena, const LaunchPlan *plan,
 /// The comparison of the rows that programs store, or NULL.
 static const char *spans_check(Arena *arena, const LaunchPlan *plan, const Assumption *assumption,
                                const char *grid, int indent) {
-    const char *names[PROGRAM_AXES], *flags = assumption->span_flags;
+    const char *names[PROGRAM_AXES + TYPE_MAX_RANK], *flags = assumption->span_flags;
+    const int programs = assumption->span_axes, numbers = programs + assumption->span_lanes;
     bool is_tuned = grid_is_tuned(plan);
     Texts tuned = {0};
     if (!is_kept_or_tuned(arena, plan, assumption->span_counts, &tuned) ||
@@ -423,8 +424,10 @@ static const char *spans_check(Arena *arena, const LaunchPlan *plan, const Assum
         (flags && !is_kept_or_tuned(arena, plan, flags, &tuned)) || (tuned.count && !is_tuned))
         return NULL;
     Buffer rows = buffer_new(arena);
-    for (int i = 0; i < assumption->span_axes; i++) {
-        names[i] = plan_name(arena, plan, i ? arena_printf(arena, "program_%d", i) : "program");
+    for (int i = 0; i < numbers; i++) {
+        const char *of = i < programs ? "program" : "lane";
+        const int at = i < programs ? i : i - programs;
+        names[i] = plan_name(arena, plan, at ? arena_printf(arena, "%s_%d", of, at) : of);
         buffer_printf(&rows, "%s%s", i ? ", " : "", names[i]);
     }
     buffer_printf(&rows, ": %s", with_names(arena, assumption->spans, names));

@@ -53,10 +53,29 @@ static bool starts_at_zero(const Value *value, int depth) {
     return value_is_int(value, &start) ? start == 0 : counts_from_zero(value, depth);
 }
 
+/// Whether lanes number elements one by one, and programs of which each has a tile leave none out between two of these: what wraps to an
+/// element has one below the end then.
+static bool has_no_gaps(Arena *arena, const Affine *affine, const Value *index) {
+    const Poly *lanes = NULL, *factor, *rest;
+    for (int i = 0; i < affine->rank; i++) {
+        if (poly_is_zero(affine->lane[i])) continue;
+        if (lanes || !poly_equal(affine->lane[i], poly_constant(arena, 1))) return false;
+        lanes = index->type.dims[i];
+    }
+    for (int t = 0; t < affine->base->count; t++)
+        for (int i = 0; i < affine->base->terms[t].atom_count; i++) {
+            Value *atom = affine->base->terms[t].atoms[i];
+            if (!value_is_program_id(atom, -1) || affine->base->count > 1) continue;
+            if (!poly_split(arena, affine->base, atom, &factor, &rest)) return false;
+            return lanes && poly_equal(factor, lanes);
+        }
+    return lanes != NULL;
+}
+
 /// Whether the first tile begins at index 0.
 static bool begins_at_zero(Arena *arena, Value *index) {
     Affine affine = affine_of(arena, index);
-    if (!affine.known || affine.wrapped) return false;
+    if (!affine.known || affine.wrapped || !has_no_gaps(arena, &affine, index)) return false;
     for (int t = 0; t < affine.base->count; t++) {
         bool counts = false;
         for (int i = 0; i < affine.base->terms[t].atom_count; i++)

@@ -21,6 +21,7 @@
 #include "autodiff/programs/program_ranges.h"
 #include "autodiff/programs/store_lanes.h"
 #include "autodiff/programs/store_wraps.h"
+#include "autodiff/spans/lane_elements.h"
 #include "autodiff/spans/row_spans.h"
 #include "autodiff/tape/load_tape.h"
 
@@ -150,6 +151,7 @@ static void have_compared(Differentiation *state, const Op *store) {
     if (has_lanes) row_spans_describe(state, store, last);
     if (!last->spans) distinct_describe(state, store, last);
     if (!has_lanes && !last->indices) row_spans_describe(state, store, last);
+    if (!last->spans && !last->indices) lane_elements_describe(state, store, last);
 }
 
 /// Whether it is said already what a store assumes.
@@ -245,11 +247,15 @@ static bool settle_axis(Differentiation *state, const Map *stored, Op *store, in
                     digits_missing(arena, &place, &missing) &&
                     digits_are_known_at(&missing, store) && number_is_known_at(place.number, store);
     if (!is_alike) {
-        if (!is_under_constexpr(store))
-            assume(state, store,
-                   "only one program along grid axis %d stores to each element of "
-                   "`%s`, though its id does not tell which",
-                   axis, stored_name(state, store));
+        if (is_under_constexpr(store)) return false;
+        assume(state, store,
+               "only one program along grid axis %d stores to each element of "
+               "`%s`, though its id does not tell which",
+               axis, stored_name(state, store));
+        Assumption *last = &state->stores.assumptions.items[state->stores.assumptions.count - 1];
+        element_spans_describe(state, store, last);
+        if (!last->spans) row_spans_describe(state, store, last);
+        if (!last->spans) lane_elements_describe(state, store, last);
         return false;
     }
     if (!missing.count) return true;

@@ -230,6 +230,8 @@ static const char *number_text(SpanText *text, Value *value, int depth) {
     }
 }
 
+const char *span_number_text(SpanText *text, Value *value) { return number_text(text, value, 0); }
+
 const char *span_poly_text(SpanText *text, const Poly *poly) { return poly_text_at(text, poly, 0); }
 
 /// A condition: comparisons and what joins them.

@@ -48,6 +48,7 @@ bool span_uses_are_apart(const SpanText *text, const SpanUses *other);
 bool span_settle(SpanText *text);
 /// As Python, with `@0`, `@1` for the numbers of programs; NULL where nobody can say it.
 const char *span_poly_text(SpanText *text, const Poly *poly);
+const char *span_number_text(SpanText *text, Value *value);
 const char *span_condition_text(SpanText *text, const StoreCondition *condition);
 /// How many programs there are along each of the axes, as a list over `grid.0`; NULL likewise.
 const char *span_counts_text(SpanText *text);

@@ -299,6 +299,7 @@ typedef struct Assumption {
     const char *span_flags;   // flags under which these rows are stored, in Python; NULL: always
     const char *span_reads;   // a parameter that they are read from
     int span_axes;            // how many numbers tell the programs
+    int span_lanes;  // how many tell lanes, behind these: then each lane has one element, and no last one is said
 } Assumption;
 
 /// Steps of the elements of one tensor that no launch of the file shows, and that the Function looks at: where two sums of the ranges

@@ -614,12 +614,16 @@ NOT_SEEN = Path(__file__).parents[1] / "oracle" / "cases" / "steps_not_seen.py"
 
 
 def test_what_no_check_can_ask_is_said(tmp_path: Path) -> None:
-    """Rows a hop apart whose ends steps do not say: what is assumed is told, and what can be said is compared."""
+    """Rows a hop apart whose ends steps do not say: what is assumed is told, and all of it is compared."""
     written = tmp_path / "written.py"
     told = tad("--backward", NOT_SEEN, "--no-proof", "-o", written).stderr
     lines = [line for line in told.splitlines() if "gradient-assumes-distinct" in line]
-    assert len(lines) == 5, told
-    assert sum("no element of `O` is stored twice" in line for line in lines) == 3
+    assert len(lines) == 4, told
+    assert sum("no element of `O` is stored twice" in line for line in lines) == 2
     words = " ".join(written.read_text().replace("#", " ").split())
-    assert words.count("a caller says by `hop` how far its rows are apart") == 2
-    assert written.read_text().count("        _check_spans(\n") == 3
+    assert words.count("a caller says by `hop` how far its rows are apart") == 1
+    assert words.count("_check_spans( ") == 4
+    assert "(((program * 16) + ((lane // W) * s)) + (lane % W)), (lane < n), )" in words
+    # the `while` is a range
+    rows = "((hop, grid[0]), (1, n))"
+    assert f'_check_pair( "O", 0, {rows}, {rows}, programs=1 )' in words

@@ -422,3 +422,20 @@ def run_with_a_first_element(x):
     y = torch.empty(N, O, dtype=x.dtype, device=x.device)
     with_a_first_element[(triton.cdiv(N * O, 8),)](x, y, T, O, N * O, K=3, B=8)
     return y
+
+
+# tad: x=f32[5, 12], y=f32[5, 12], N=12, BLOCK=4, grid=(5,)
+@triton.jit
+def counted_by_while(x, y, N, BLOCK: tl.constexpr):
+    """One `while` counts up to the end, one down to the first; a sum is handed from one to the other."""
+    row = tl.program_id(0)
+    total = tl.zeros([BLOCK], tl.float32)
+    at = 0
+    while at < N:
+        i = at + tl.arange(0, BLOCK)
+        total += tl.load(x + row * N + i, mask=i < N, other=0.0)
+        at += BLOCK
+    left = N - 1
+    while left >= 0:
+        tl.store(y + row * N + left, tl.sin(tl.load(x + row * N + left)) * tl.sum(total))
+        left -= 1

@@ -6,7 +6,6 @@
 # case: {"call": "m.same_by_div(x, w)", "inputs": {"x": [3, 4], "w": [6]}, "expect": "right"}
 # case: {"call": "m.same_lane_mod(x, w)", "inputs": {"x": [4], "w": [8]}, "expect": "right"}
 # case: {"call": "m.first_stores(x, w)", "inputs": {"x": [3, 4], "w": [2]}, "expect": "right"}
-# case: {"call": "m.last_loop(x, w)", "inputs": {"x": [3, 4], "w": [5]}, "expect": "right"}
 # case: {"call": "m.runmax(x)", "inputs": {"x": [3, 9]}, "expect": "right"}
 # case: {"call": "m.runmax2(x)", "inputs": {"x": [3, 9]}, "expect": "right"}
 # case: {"call": "m.runmax_relu(x)", "inputs": {"x": {"shape": [3, 9], "low": -1, "high": -0.1}}, "expect": "right"}
@@ -146,24 +145,6 @@ def first_stores(x, w):
     p = torch.empty(w.numel(), M, N, dtype=x.dtype)
     first_stores_k[(M, w.numel())](x, w, o, p, M, N, B=4)
     return o, p
-
-
-@triton.jit
-def last_loop_k(x_ptr, w_ptr, o_ptr, M, N, K, B: tl.constexpr):
-    r = tl.program_id(0)
-    c = tl.arange(0, B)
-    acc = tl.zeros([B], tl.float64)
-    for k in range(K):
-        x = tl.load(x_ptr + r * N + c, mask=c < N, other=0.0)
-        acc += tl.sin(x * tl.load(w_ptr + k))
-        tl.store(o_ptr + r * N + c, acc * acc, mask=c < N)
-
-
-def last_loop(x, w):
-    M, N = x.shape
-    o = torch.empty_like(x)
-    last_loop_k[(M,)](x, w, o, M, N, w.numel(), B=4)
-    return o
 
 
 @triton.jit

@@ -1,6 +1,6 @@
 // From a loop, and what its numbers begin with, to a loop with one iteration more in front. What a number begins with is matched, value by value, with
 // what an iteration takes, with the number of the iteration before the first in the variable's place.
-#include "autodiff/joins/first_iterations.h"
+#include "autodiff/gathers/first_iterations.h"
 
 #include <math.h>
 

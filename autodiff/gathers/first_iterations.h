@@ -1,6 +1,6 @@
 // Inside autodiff/: the first iteration of a loop, done in front of it, as one of its iterations.
-#ifndef TAD_AUTODIFF_JOINS_FIRST_ITERATIONS_H
-#define TAD_AUTODIFF_JOINS_FIRST_ITERATIONS_H
+#ifndef TAD_AUTODIFF_GATHERS_FIRST_ITERATIONS_H
+#define TAD_AUTODIFF_GATHERS_FIRST_ITERATIONS_H
 
 #include "analysis/ir/ir.h"
 

@@ -406,10 +406,10 @@ def run_beside_the_newer(x):
 
 
 @triton.jit
-def with_a_first_element(x_ptr, y_ptr, T, O, n, K: tl.constexpr, B: tl.constexpr):
+def with_a_first_element(x_ptr, y_ptr, T, W, n, K: tl.constexpr, B: tl.constexpr):
     """The first element of a window is loaded in front of the loop over the others."""
     o = tl.program_id(0) * B + tl.arange(0, B)
-    p = x_ptr + o // O * T + o % O * 2
+    p = x_ptr + o // W * T + o % W * 2
     best = tl.load(p, mask=o < n, other=-float("inf"))
     for k in tl.static_range(1, K):
         best = tl.maximum(best, tl.load(p + k, mask=o < n, other=-float("inf")))
@@ -418,9 +418,9 @@ def with_a_first_element(x_ptr, y_ptr, T, O, n, K: tl.constexpr, B: tl.constexpr
 
 def run_with_a_first_element(x):
     N, T = x.shape
-    O = (T - 3) // 2 + 1
-    y = torch.empty(N, O, dtype=x.dtype, device=x.device)
-    with_a_first_element[(triton.cdiv(N * O, 8),)](x, y, T, O, N * O, K=3, B=8)
+    W = (T - 3) // 2 + 1
+    y = torch.empty(N, W, dtype=x.dtype, device=x.device)
+    with_a_first_element[(triton.cdiv(N * W, 8),)](x, y, T, W, N * W, K=3, B=8)
     return y
 
 

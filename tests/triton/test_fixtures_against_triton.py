@@ -21,12 +21,16 @@ NOT_COMPILED = {
     "trials",
     "true_on_public_code",
 }
-NOT_COMPILED |= {"tuning_key", "lanes"}
+NOT_COMPILED |= {"tuning_key", "lanes", "block_pointers"}
 TYPES = {
     "x_ptr": "*fp32",
     "y_ptr": "*fp32",
     "w_ptr": "*fp32",
     "i_ptr": "*i32",
+    "label_ptr": "*i32",
+    "ignored": "i32",
+    "s_ptr": "*u8",
+    "t_ptr": "*u8",
     "a_ptr": "*i8",
     "packed_ptr": "*i8",
     "b_ptr": "*i8",
@@ -50,7 +54,7 @@ TYPES = {
     "rows": "i32",
     "dim": "i32",
     **dict.fromkeys(("k", "v", "g", "o", "X", "W", "B", "Y", "Rstd"), "*fp32"),
-    **dict.fromkeys(("grad_ptr", "input_ptr", "target_ptr", "q_ptr", "k_ptr"), "*fp32"),
+    **dict.fromkeys(("grad_ptr", "input_ptr", "target_ptr", "q_ptr", "k_ptr", "v_ptr"), "*fp32"),
     **dict.fromkeys(("table_ptr", "rows_ptr", "group_ptr", "place_ptr"), "*i32"),
     **dict.fromkeys(("input_stride", "target_stride", "stride_table_b", "stride_table_s"), "i32"),
     **{f"{of}_{axis}": "i32" for of in "qky" for axis in ("batch", "head", "dim")},

@@ -4,6 +4,7 @@
 #include "analysis/addresses/axis.h"
 #include "analysis/build/infer.h"
 #include "analysis/build/value_poly.h"
+#include "analysis/ir/limits.h"
 #include "analysis/ir/walk.h"
 
 /// 1 or -1: which way a loop goes, where its step is a number, or made of sizes; 0: nobody knows.
@@ -31,9 +32,8 @@ static const Poly *first_of_loop(Arena *arena, const Value *variable) {
 
 /// The variables of loops, counted from what they are at least.
 static const Poly *in_iterations(Arena *arena, const Poly *poly) {
-    enum { MOST_LOOPS = 8 };
-    const Value *done[MOST_LOOPS];
-    for (int count = 0; poly && count < MOST_LOOPS; count++) {
+    const Value *done[LOOPS_MOST_NESTED];
+    for (int count = 0; poly && count < LOOPS_MOST_NESTED; count++) {
         Value *variable = NULL;
         for (int t = 0; t < poly->count && !variable; t++)
             for (int a = 0; a < poly->terms[t].atom_count && !variable; a++) {

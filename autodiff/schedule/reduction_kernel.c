@@ -410,16 +410,15 @@ static void note_asked(Nest *nest) {
         }
         for (LIST_EACH(int, k, nest->askers))
             is_asked = is_asked && nest->askers.items[k]->parent != statement->parent;
-        if (!is_asked) continue;
-        LIST_PUSH(nest->plan->arena, &nest->askers, statement);
-        LIST_PUSH(nest->plan->arena, &nest->asked_in, statement->parent);
+        if (is_asked) LIST_PUSH(nest->plan->arena, &nest->askers, statement);
     }
 }
 
 /// Which of the carried numbers says whether any program came to the statement, or -1: each does.
 static int asker_of(const Nest *nest, const Op *statement) {
-    for (LIST_EACH(int, i, nest->asked_in))
-        if (nest->asked_in.items[i] == statement->parent) return nest->plan->statements.count + i;
+    for (LIST_EACH(int, i, nest->askers))
+        if (nest->askers.items[i]->parent == statement->parent)
+            return nest->plan->statements.count + i;
     return -1;
 }
 
@@ -685,8 +684,9 @@ static void open_sums(const Nest *nest, Builder *outside) {
 }
 
 /// The builder moves below the branches that are around a statement, or below the question whether any program took them. False where
-/// they cannot be asked for there.
-static bool open_branches(const Nest *nest, Builder *b, const Op *statement, Map *copies) {
+/// they cannot be asked for there. `asker`: asker_of the statement.
+static bool open_branches(const Nest *nest, Builder *b, const Op *statement, int asker,
+                          Map *copies) {
     const Op *branches[REGIONS_MOST_NESTED];
     bool is_else[REGIONS_MOST_NESTED];
     int depth = 0;
@@ -700,7 +700,6 @@ static bool open_branches(const Nest *nest, Builder *b, const Op *statement, Map
         branches[depth++] = branch;
     }
     // First: what the other branches ask for may be there for those programs alone.
-    int asker = asker_of(nest, statement);
     if (asker >= 0) open_if(b, nest->programs->results[asker]);
     while (depth--) {
         Value *condition = value_copied(b, branches[depth]->operands[0], copies);
@@ -714,11 +713,14 @@ static bool open_branches(const Nest *nest, Builder *b, const Op *statement, Map
 static bool store_sums(const Nest *nest) {
     const ReductionPlan *plan = nest->plan;
     const Builder outside = behind(nest->state, nest->programs);
+    int *askers = ARENA_ARRAY(plan->arena, int, plan->statements.count + 1);
+    for (LIST_EACH(int, i, plan->statements))  // before any of them is gone
+        askers[i] = asker_of(nest, plan->statements.items[i]->statement.op);
     for (LIST_EACH(int, i, plan->statements)) {
         Op *statement = plan->statements.items[i]->statement.op;
         Builder b = outside;
         Map copies = map_new(plan->arena);
-        if (!open_branches(nest, &b, statement, &copies)) return false;
+        if (!open_branches(nest, &b, statement, askers[i], &copies)) return false;
         Value *address = value_copied(&b, statement->operands[0], &copies),
               *mask = value_copied(&b, statement->operands[2], &copies);
         if (!address || (statement->operands[2] && !mask)) return false;

@@ -675,7 +675,7 @@ static bool leaves_atomics(const Differentiation *state, const ReductionPlan *pl
 /* ---- shares ---- */
 
 bool statement_differs(const ReductionPlan *plan, const Op *statement) {
-    return owners_differ(plan, statement->operands[0]) ||
+    return !branches_are_alike(plan, statement) || owners_differ(plan, statement->operands[0]) ||
            owners_differ(plan, statement->operands[2]);
 }
 

@@ -20,8 +20,8 @@ bool reductions_fit_one_pass(Differentiation *state, const TileOrders *orders,
 bool reductions_keep_shares(Differentiation *state, const TileOrders *orders, ReductionPlan *plan);
 /// How many gradients need atomics beside such shares, at least; `all`: with a share of all for each program. INT_MAX where there are none.
 int reductions_beside_shares(Differentiation *state, const TileOrders *orders, bool all);
-/// Whether a statement adds to other elements, or under another mask, in programs along the summed axes or in iterations of the loops around
-/// it: its sum cannot wait in registers.
+/// Whether a statement adds to other elements, or under other masks and branches, in programs along the summed axes or in iterations
+/// of the loops around it: its sum cannot wait in registers.
 bool statement_differs(const ReductionPlan *plan, const Op *statement);
 /// Whether a value of the backward tells programs along the summed axes apart, or iterations of loops that are summed over.
 bool owners_differ(const ReductionPlan *plan, Value *value);

@@ -49,10 +49,10 @@ LOOP = (
 def grow_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     step = 0
-    while step < 3:
+    while step < 7:
         x = tl.load(x_ptr + i, mask=i < n, other=0.0)
         tl.store(x_ptr + i, tl.exp(x) * x, mask=i < n)
-        step += 1
+        step = step * 2 + 1
     tl.store(y_ptr + i, tl.load(x_ptr + i, mask=i < n, other=0.0), mask=i < n)
 """
 )
@@ -116,7 +116,7 @@ def test_a_refused_loop_is_opened_as_a_whole(asking) -> None:
     assert "        # open from here\n        x = tl.load(" in turns[0]
     assert "The rules refuse these lines, too: " in turns[1]
     assert "More lines are open now." in turns[2]
-    assert "    # open from here\n    while step < 3:\n" in turns[2]
+    assert "    # open from here\n    while step < 7:\n" in turns[2]
     assert loop in one.file.read_text() and "while" not in one.file.read_text()
     check = one.workspace.tad("--check", "--grad", "--format", "json", "kernels.py").json
     assert [kernel["status"] for kernel in check["kernels"]] == ["proved"]

@@ -37,7 +37,6 @@ SECONDS = 20
 KEYS = kernels(tuple(FILES))
 # Kernels without a proof: the status and a part of the reason.
 UNPROVED = {
-    "overwritten:counted_by_while": ("refused", "overwrites later"),
     "overwritten:as_many_as_memory_says": ("refused", "overwrites later"),
     "reductions:scanned_by_another": ("refused", "combine function"),
     "reductions:reduced_by_another": ("refused", "combine function"),

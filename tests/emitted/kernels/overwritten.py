@@ -103,7 +103,7 @@ def each_turn_of_two_loops(x, h, n, m):
 # tad: n=6, x=f32[2, n, 8], h=f32[2, 8], B=8, grid=(2,)
 @triton.jit
 def counted_by_while(x, h, n, B: tl.constexpr):
-    """Nobody knows before the launch how large a tape there would have to be."""
+    """A `while` that counts has as many iterations as a range, and a tape as many tiles."""
     row = tl.program_id(0)
     lanes = tl.arange(0, B)
     i = 0

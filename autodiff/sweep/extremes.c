@@ -219,8 +219,10 @@ static bool has_place(const ExtremeChain *chain) {
 
 /// Has the operation say which lane it takes, too: its two results, the first of the type that it had.
 static void take_with_lane(Builder *b, const Op *tile, Value **largest, Value **lane) {
-    Value *operands[] = {tile->operands[0], operand(tile, 1), build_bool(b, true), NULL,
-                         operand(tile, 4)};
+    Value *axis = operand(tile, 1);
+    // Of a row, Triton wants to hear along which axis, where it says the lane.
+    if (!axis || value_is_none(axis)) axis = build_int(b, 0);
+    Value *operands[] = {tile->operands[0], axis, build_bool(b, true), NULL, operand(tile, 4)};
     const Value *both = build(b, tile->code, operands, 5);
     *largest = both->op->operands[0];
     *lane = both->op->operands[1];

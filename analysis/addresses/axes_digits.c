@@ -10,6 +10,26 @@ static bool is_of_program(const Value *value) {
     return value_is_axis(value) && !value_is_loop_variable(value);
 }
 
+/// Whether some step counts nothing where the number is 0: no element is touched then.
+static bool ends_all(Arena *arena, const NestedStep *steps, int count, Value *number) {
+    for (int i = 0; i < count; i++)
+        if (steps[i].count && poly_divide_exact(arena, steps[i].count, poly_atom(arena, number)))
+            return true;
+    return false;
+}
+
+/// Whether steps that are computed (`n // 2`) may be 0 where something is touched: parameters are sizes of at least 1, and quotients of them need
+/// not be.
+static bool steps_may_vanish(Arena *arena, const NestedStep *steps, int count) {
+    for (int i = 0; i < count; i++)
+        for (int t = 0; t < steps[i].by->count; t++)
+            for (int a = 0; a < steps[i].by->terms[t].atom_count; a++) {
+                Value *atom = steps[i].by->terms[t].atoms[a];
+                if (atom->op && !ends_all(arena, steps, count, atom)) return true;
+            }
+    return false;
+}
+
 bool axes_steps_are_digits(const Analysis *analysis, bool within_program) {
     Arena *arena = analysis->arena;
     const Affine *offset = &analysis->access->offset;
@@ -34,7 +54,8 @@ bool axes_steps_are_digits(const Analysis *analysis, bool within_program) {
         if (!by || !poly_is_fixed(arena, by)) return false;
         steps[count++] = (NestedStep){by, mover->extent};
     }
-    return steps_are_nested(arena, steps, count, sizes_are_nonnegative);
+    return !steps_may_vanish(arena, steps, count) &&
+           steps_are_nested(arena, steps, count, sizes_are_nonnegative);
 }
 
 bool access_places_are_digits(Arena *arena, const FunctionAxes *function, const Access *access) {

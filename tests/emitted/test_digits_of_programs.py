@@ -189,3 +189,26 @@ def test_halves_of_packed_heads(
     if is_free:
         assert "tl.atomic_add" not in text
     gradients_of(text, [np.random.default_rng(7).uniform(-1, 1, (3, 2, 2, 4))], interpreter)
+
+
+HALF_OF_A_ROW = """@triton.jit
+def k(x_ptr, y_ptr, n):
+    pid = tl.program_id(0)
+    a = tl.load(x_ptr + pid * n)
+    b = tl.load(x_ptr + pid * n + n // 2)
+    tl.store(y_ptr + pid, a * b)
+
+
+def run(x):
+    N, n = x.shape
+    y = torch.empty((N,), dtype=torch.float32)
+    k[(N,)](x, y, n)
+    return y
+"""
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_half_of_a_row_of_one_is_its_start(n: int, tmp_path: Path, interpreter: Worker) -> None:
+    """`n // 2` is 0 for one element, which both loads read then."""
+    text = proved_module(tmp_path, HEAD + HALF_OF_A_ROW)
+    gradients_of(text, [np.random.default_rng(7).uniform(-1, 1, (3, n))], interpreter)

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "analysis/addresses/strides.h"
 #include "analysis/build/build.h"
 #include "analysis/build/infer.h"
 #include "analysis/build/value_poly.h"
@@ -104,11 +105,22 @@ static Value *neutral(Builder *b, OpCode code, Type type) {
     return shape ? build_ternary(b, OP_FULL, shape, number, element) : NULL;
 }
 
+/// Whether the loop has the iteration in front of its first, and so one at least: its end is a number, or made of parameters, which are 1 or more.
+static bool reaches(Arena *arena, Value *end, int64_t iteration) {
+    const Poly *upper = value_poly(arena, end);
+    for (int t = 0; upper && t < upper->count; t++)
+        for (int a = 0; a < upper->terms[t].atom_count; a++)
+            if (upper->terms[t].atoms[a]->op) return false;  // `n // 2` may be 0
+    return upper && poly_is_nonnegative(
+                        arena, poly_subtract(arena, upper, poly_constant(arena, iteration + 1)));
+}
+
 static bool roll(Function *function, const WrittenRoots *writes, const Map *readers, Op *loop) {
     int64_t lower, step;
     const int count = loop->result_count;
     if (!count || !value_is_int(loop->operands[0], &lower) ||
         !value_is_int(loop->operands[2], &step) || step < 1 ||
+        !reaches(function->arena, loop->operands[1], lower - step) ||
         !region_walk(loop->regions[0], visit_effect, NULL))
         return false;
     FirstIteration first = {.arena = function->arena,

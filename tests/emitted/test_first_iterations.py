@@ -53,3 +53,12 @@ def test_the_first_element_of_a_window(
     kernel = kernel_of(text)
     assert ("range(1, K)" in kernel or "K - 1" in kernel) != is_rolled
     gradients_of(text, [np.random.default_rng(7).uniform(-1, 1, (3, 9))], interpreter)
+
+
+def test_a_loop_that_may_end_before_it_stays(tmp_path: Path, interpreter: Worker) -> None:
+    """Of two elements, half as many are in the loop: none but the one in front of it."""
+    text = WINDOWS.replace("FIRST", LOAD.format("", "0.0"))
+    text = text.replace("NEXT", f"best + {LOAD.format(' + k', '0.0')}")
+    text = text.replace("tl.static_range(1, K)", "range(1, T // 16)")
+    text = proved_module(tmp_path, HEAD + text)
+    gradients_of(text, [np.random.default_rng(7).uniform(-1, 1, (3, 9))], interpreter)
